@@ -95,7 +95,7 @@ def _token(value: str) -> str:
 
 
 GROUPS = ("Viewers", "Publishers", "Administrators")
-"""Created by a migration. Source: DESIGN.md, Rights."""
+"""Created by a migration, so that `OIDC_GROUPS` can name nothing else."""
 
 MIN_DISTINCT = 8
 """Different characters of a key. Of fifty random digits, one in 100,000 has fewer."""
@@ -125,18 +125,18 @@ GroupMappings = Annotated[
 
 
 class Environment(BaseSettings):
-    """The environment variables of Pressroom. Source: DESIGN.md, Running it."""
+    """The environment variables of Pressroom."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore")
 
-    secret_key: SecretKey = Field(min_length=50)
+    secret_key: SecretKey = Field(min_length=50, repr=False)
     """Signs sessions and forms; at least 50 characters, and the same on every machine."""
     secret_key_fallbacks: Annotated[CommaSeparated, Field(repr=False)] = []
     """Previous keys: they still verify signatures, but sign nothing new."""
     allowed_hosts: Annotated[list[Host], NoDecode, BeforeValidator(_split)] = []
     csrf_trusted_origins: Annotated[list[Origin], NoDecode, BeforeValidator(_split)] = []
-    database_url: DatabaseUrl = sqlite_url(VAR_DIR / "pressroom.sqlite3")
-    cache_url: CacheUrl | None = None
+    database_url: DatabaseUrl = Field(default=sqlite_url(VAR_DIR / "pressroom.sqlite3"), repr=False)
+    cache_url: CacheUrl | None = Field(default=None, repr=False)
     """`redis://host:port/n`; without it each process has its own cache."""
     public_url: HttpUrl | None = None
     """Where users open Pressroom: for links and redirects, and for the names of our cookies."""
@@ -316,7 +316,7 @@ def misspelt_variables() -> dict[str, str]:
     matches = {
         name: get_close_matches(name.upper(), ours, n=1, cutoff=MIN_SIMILARITY) for name in unknown
     }
-    return {name: found[0] for name, found in sorted(matches.items()) if found}
+    return {name: suggestions[0] for name, suggestions in sorted(matches.items()) if suggestions}
 
 
 def use_demo_environment() -> None:

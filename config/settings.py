@@ -43,13 +43,11 @@ EMBEDDED_API_QUEUE_S = 3.0
 EMBEDDED_API_PROCESSING_S = 4.0
 EMBEDDED_API_CALLS_PER_MINUTE = env.api_calls_per_minute
 EVENTS_TO_PRIVATE_ADDRESSES = env.events_to_private_addresses
-# What is in a saved view that users follow: its list reads its query string.
-ROWS_OF_FOLLOWED_VIEW = "dashboard.web.saved_views.rows.rows_of_followed_view"
 # What else the worker does.
 WORKER_TASKS = (
     [
-        "dashboard.embedded_api.event_worker.DELIVER_EVENTS",
-        "dashboard.embedded_api.event_worker.DELETE_OLD_EVENTS",
+        "dashboard.embedded_api.deliveries.DELIVER_EVENTS",
+        "dashboard.embedded_api.deliveries.DELETE_OLD_EVENTS",
     ]
     if EMBEDDED_API
     else []
@@ -66,6 +64,9 @@ INSTALLED_APPS = [
     "dashboard.releases",
     "dashboard.operations",
     "dashboard.service",
+    "dashboard.saved_views",
+    "dashboard.approvals",
+    "dashboard.webhooks",
     "dashboard.ledger",
     # Always installed, so that migrations do not depend on SERVICE_URL.
     "dashboard.embedded_api",
@@ -93,7 +94,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.gzip.GZipMiddleware",
-    "dashboard.observability.access_log.access_log_middleware",
+    "dashboard.observability.log.access_log_middleware",
     "dashboard.service.conformance.record_deviations_middleware",
     "dashboard.service.health.record_calls_middleware",
     "dashboard.web.shell.middleware.allow_probe_host_middleware",
@@ -111,7 +112,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "dashboard.web.shell.middleware.locale_middleware",
     "dashboard.web.shell.middleware.current_counts_middleware",
-    "dashboard.web.search.recent_visits.recent_visits_middleware",
+    "dashboard.web.shell.middleware.recent_visits_middleware",
     "dashboard.web.shell.middleware.ServiceErrorMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
@@ -213,7 +214,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"{_RULES}.CommonPasswordValidator"},
     {"NAME": f"{_RULES}.NumericPasswordValidator"},
 ]
-AXES_HANDLER = "dashboard.accounts.sign_in_attempts.SignInAttempts"
+AXES_HANDLER = "dashboard.accounts.sign_in.SignInAttempts"
 AXES_FAILURE_LIMIT = 10  # of a name at an IP address
 SIGN_IN_FAILURES_PER_ADDRESS = 30  # of all names there together
 AXES_COOLOFF_TIME = 0.25  # hours
@@ -268,8 +269,7 @@ if env.email_from:
 NOTIFICATION_WINDOW_S = (20.0, 60.0)
 WEBHOOKS_TO_LOOPBACK = env.webhooks_to_loopback
 
-# Languages and times. Texts are English. Middleware sets the user's time zone, and the language of
-# numbers and dates, for each request.
+# Texts are English. Middleware sets the user's time zone and formats for each request.
 LANGUAGE_CODE = "en"
 USE_I18N = False
 USE_TZ = True
@@ -290,7 +290,7 @@ WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 # Limits of a form, which may have any number of rows.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
-FILE_UPLOAD_HANDLERS = ["dashboard.web.shell.uploads.RejectFilesHandler"]
+FILE_UPLOAD_HANDLERS = ["dashboard.web.ui.request_body.RejectFilesHandler"]
 
 # Safety. No inline script or style anywhere, and none needed.
 CONTENT_SECURITY_POLICY = {
@@ -329,9 +329,10 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "line": {"()": "dashboard.observability.log_format.TextFormatter"},
-        "json": {"()": "dashboard.observability.log_format.JsonFormatter"},
+        "line": {"()": "dashboard.observability.log.TextFormatter"},
+        "json": {"()": "dashboard.observability.log.JsonFormatter"},
     },
+    "filters": {"without_query": {"()": "dashboard.observability.log.WithoutQuery"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
@@ -339,6 +340,7 @@ LOGGING = {
         "httpx": {"level": "WARNING"},
         # Without Django's handlers: one e-mails the whole failed request.
         "django": {"level": "INFO", "handlers": []},
+        "gunicorn.error": {"level": "WARNING", "filters": ["without_query"], "propagate": True},
     },
 }
 REQUEST_ID_HEADER = env.request_id_header

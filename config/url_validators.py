@@ -55,7 +55,7 @@ def origin(value: str) -> str:
 
 def allowed_host(value: str) -> str:
     """Return a host for ALLOWED_HOSTS."""
-    if not ALLOWED_HOST.fullmatch(value):
+    if not ALLOWED_HOST.fullmatch(value) or not _is_encodable(value.strip(".")):
         raise ValueError(
             f"{value} must be a host only, such as desk.example.com: no https://, port or path"
         )
@@ -72,6 +72,8 @@ def database_url(value: str) -> str:
         raise ValueError("must start with postgres:// or sqlite://")
     if value.startswith("sqlite:") and set("?#") & set(value):
         raise ValueError("must be percent-encoded: write %23 for # and %3F for ? in a path")
+    if not _is_encodable(parsed.get("HOST") or ""):
+        raise ValueError("must contain a host whose name is valid")
     if not parsed.get("NAME"):
         raise ValueError("must include a database, such as postgres://user@host:5432/name")
     return value
@@ -116,12 +118,28 @@ def _require_hostname(parts: SplitResult) -> None:
     host = parts.hostname or ""
     if not HOST.fullmatch(host) and not _is_ipv6(host):
         raise ValueError("must contain one host")
+    if not _is_encodable(host):
+        raise ValueError("must contain a host whose name is valid")
     try:
         port = parts.port
     except ValueError:
         port = 0
     if port == 0:
         raise ValueError("must contain a port from 1 to 65535, or none")
+
+
+def _is_encodable(host: str) -> bool:
+    """Return whether the parts of a name that are encoded, such as `xn--a`, stand for a text."""
+    if host.isascii() and "xn--" not in host.lower():
+        return True
+    # Imported here because it takes 100 ms, and such names are rare.
+    import httpx
+
+    try:
+        # Label by label, as httpx decodes the first one only.
+        return all(httpx.URL(f"http://{label}/").host for label in host.split(".") if label)
+    except (httpx.InvalidURL, UnicodeError):
+        return False
 
 
 def _is_ipv6(host: str) -> bool:

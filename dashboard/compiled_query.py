@@ -7,12 +7,11 @@ rows. Nothing that depends on the time or the request may be part of the compile
 
 import itertools
 import re
-from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
@@ -26,6 +25,7 @@ ROW_COUNT = Func(function="COUNT", template="%(function)s(*)", output_field=Inte
 """COUNT(*) as an expression. Unlike `Count("pk")` it adds no GROUP BY and lets SQLite count an
 index."""
 
+RowT = TypeVar("RowT")
 Argument = str | int | datetime | Sequence[str]
 
 _FIRST_NUMBER = -2_147_483_000
@@ -47,26 +47,29 @@ class _Compiled:
     compiler: SQLCompiler
     converters: dict[int, Any]
     """The compiler's, which convert the values of some columns."""
-    row: Any
-    """The class of the named tuples."""
 
 
-class CompiledQuery:
+class CompiledQuery(Generic[RowT]):
     """A query that is executed many times with different arguments.
 
-    `build` returns its queryset: a named `values_list`. The positional arguments are texts,
-    numbers or moments to be compared, texts for `__contains` or `__icontains`, or lists of texts;
-    all else that the query depends on are keyword arguments.
+    `make_row` makes a row of its values, such as the `_make` of a named tuple. `build` returns the
+    queryset: a `values_list` of the same columns in the same order. The positional arguments are
+    texts, numbers or moments to be compared, texts for `__contains` or `__icontains`, or lists of
+    texts; all else that the query depends on are keyword arguments.
     """
 
-    def __init__(self, build: Callable[..., "QuerySet[Any, Any]"]) -> None:
+    def __init__(
+        self, make_row: Callable[[Sequence[Any]], RowT], build: Callable[..., "QuerySet[Any, Any]"]
+    ) -> None:
+        self._make_row = make_row
         self._build = build
         self._compiled = lru_cache(maxsize=MAX_SHAPES)(self._compile)
 
-    def rows(self, *arguments: Argument, **constants: Any) -> list[Any]:
-        """Return the rows, as named tuples; one query."""
+    def rows(self, *arguments: Argument, **constants: Any) -> list[RowT]:
+        """Return the rows; one query."""
         shape = tuple(
-            type(one) if isinstance(one, str | int | datetime) else len(one) for one in arguments
+            type(argument) if isinstance(argument, str | int | datetime) else len(argument)
+            for argument in arguments
         )
         try:
             compiled = self._compiled(shape, **constants)
@@ -74,15 +77,15 @@ class CompiledQuery:
             # Nothing is among an empty list.
             return []
         values = _values_of(arguments)
-        given = {name: values[place] for name, place in compiled.arguments.items()}
+        bound = {name: values[place] for name, place in compiled.arguments.items()}
         with connection.cursor() as cursor:
-            cursor.execute(compiled.sql, {**compiled.constants, **given})
-            found = cursor.fetchall()
+            cursor.execute(compiled.sql, {**compiled.constants, **bound})
+            records = cursor.fetchall()
         if compiled.converters:
-            found = compiled.compiler.apply_converters(found, compiled.converters)
-        return [*map(compiled.row._make, found)]
+            records = compiled.compiler.apply_converters(records, compiled.converters)
+        return [*map(self._make_row, records)]
 
-    def first(self, *arguments: Argument, **constants: Any) -> Any:
+    def first(self, *arguments: Argument, **constants: Any) -> RowT | None:
         """Return the first of the rows, or None; one query."""
         return next(iter(self.rows(*arguments, **constants)), None)
 
@@ -96,15 +99,16 @@ class CompiledQuery:
             return _FIRST_NUMBER + next(count) if kind is int else f"placeholder {next(count)}"
 
         placeholders = [
-            placeholder(one) if isinstance(one, type) else [placeholder(str) for _ in range(one)]
-            for one in shape
+            placeholder(value)
+            if isinstance(value, type)
+            else [placeholder(str) for _ in range(value)]
+            for value in shape
         ]
         places = {value: place for place, value in enumerate(_values_of(placeholders))}
         query = self._build(*placeholders, **constants).query
         compiler = query.get_compiler(connection=connection)
         sql, parameters = compiler.as_sql()
         converters = compiler.get_converters([column for column, _, _ in compiler.select])
-        row: Any = namedtuple("Row", query.selected or ())  # type: ignore[misc]  # its own columns
 
         named = {f"p{number}": value for number, value in enumerate(parameters)}
         arguments = {
@@ -114,22 +118,21 @@ class CompiledQuery:
         }
         others = {name: value for name, value in named.items() if name not in arguments}
         sql = _with_names(sql, named)
-        return _Compiled(sql, arguments, others, compiler, converters, row)
+        return _Compiled(sql, arguments, others, compiler, converters)
 
 
 def _values_of(arguments: Iterable[Argument]) -> list[Any]:
     """Return all values as the database takes them, then the LIKE pattern of texts with each."""
     values: list[Any] = []
-    for one in arguments:
-        if isinstance(one, datetime):
-            values.append(connection.ops.adapt_datetimefield_value(one))
+    for argument in arguments:
+        if isinstance(argument, datetime):
+            values.append(connection.ops.adapt_datetimefield_value(argument))
         else:
-            values += [one] if isinstance(one, str | int) else one
+            values += [argument] if isinstance(argument, str | int) else argument
     # As Django writes the pattern.
     return values + [f"%{connection.ops.prep_for_like_query(value)}%" for value in values]
 
 
 def _with_names(sql: str, names: Iterable[str]) -> str:
-    """Return the SQL with a name for each `%s`, in their order."""
     remaining = iter(names)
     return re.sub("%[%s]", lambda mark: "%%" if mark[0] == "%%" else f"%({next(remaining)})s", sql)

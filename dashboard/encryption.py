@@ -24,12 +24,10 @@ class EncryptedText(models.TextField):  # type: ignore[type-arg]  # not so at ru
 
 
 def encrypt(text: str) -> str:
-    """Encrypt a text with the present key."""
     return _keys().encrypt(text.encode()).decode()
 
 
 def decrypt(encrypted: str) -> str:
-    """Decrypt a text. Raises DecryptionError."""
     try:
         return _keys().decrypt(encrypted.encode()).decode()
     except InvalidToken:
@@ -46,7 +44,6 @@ def reencrypt(encrypted: str) -> str:
 
 
 def _keys() -> MultiFernet:
-    """Return all keys for decryption; the first encrypts."""
     secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
     return MultiFernet([Fernet(_key(secret)) for secret in secrets])
 

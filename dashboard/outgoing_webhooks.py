@@ -8,11 +8,10 @@ Source: our choice; signatures: standardwebhooks.com.
 
 import ssl
 import time
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import cache
 from ipaddress import (
     IPv4Address,
     IPv4Network,
@@ -22,13 +21,13 @@ from ipaddress import (
     ip_network,
 )
 from secrets import token_bytes
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import httpcore
 import httpx
 from standardwebhooks import Webhook
 
-from dashboard.name_lookup import look_up
+from dashboard.network import DeadlineBackend, look_up, ssl_context, within_deadline
 
 TIME_LIMIT_S = 10.0
 MAX_RESPONSE_BYTES = 64 * 1024
@@ -38,6 +37,7 @@ EXAMPLE = "Enter a URL, such as https://hooks.example.com/1."
 SECRET_PREFIX = "whsec_"  # noqa: S105  # a prefix, no secret
 MIN_SECRET_BYTES, MAX_SECRET_BYTES = 24, 64
 """Source: standardwebhooks.com."""
+NO_SECRET = f"A secret is {SECRET_PREFIX} and 24 to 64 bytes in Base64."
 
 _NOT_PUBLIC = [
     ip_network(network)
@@ -77,15 +77,12 @@ class ForbiddenURLError(WebhookError):
 
 
 class WebhookResponse(NamedTuple):
-    """The response to a webhook."""
-
     status_code: int
     retry_after_s: float | None
     """Of its Retry-After header; None without one that can be read."""
 
     @property
     def is_accepted(self) -> bool:
-        """Whether the webhook arrived."""
         return 200 <= self.status_code < 300
 
 
@@ -159,11 +156,14 @@ def send_webhook(
         **headers,
     }
     try:
-        with httpcore.HTTPConnection(
-            core_url.origin,
-            ssl_context=_ssl_context(),
-            network_backend=_PinnedBackend(addresses, deadline),
-        ) as connection:
+        with (
+            within_deadline(deadline),
+            httpcore.HTTPConnection(
+                core_url.origin,
+                ssl_context=ssl_context(),
+                network_backend=DeadlineBackend(addresses, max_bytes=MAX_RESPONSE_BYTES),
+            ) as connection,
+        ):
             request = httpcore.Request("POST", core_url, headers=[*sent.items()], content=body)
             response = connection.handle_request(request)
             return WebhookResponse(response.status, _retry_after(response.headers))
@@ -176,8 +176,15 @@ def send_webhook(
 
 
 def new_secret() -> str:
-    """Return a random secret, as receivers expect it."""
     return SECRET_PREFIX + b64encode(token_bytes(32)).decode()
+
+
+def is_secret(text: str) -> bool:
+    try:
+        size = len(b64decode(text.removeprefix(SECRET_PREFIX), validate=True))
+    except ValueError:
+        return False
+    return MIN_SECRET_BYTES <= size <= MAX_SECRET_BYTES
 
 
 def signed_headers(secret: str, message_id: str, at: datetime, body: bytes) -> dict[str, str]:
@@ -191,23 +198,21 @@ def signed_headers(secret: str, message_id: str, at: datetime, body: bytes) -> d
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address is one of the public internet."""
-    found = ip_address(address.partition("%")[0])
-    if isinstance(found, IPv6Address):
-        if found.ipv4_mapped:
-            return is_public(str(found.ipv4_mapped))
-        if found in _NAT64:
-            return is_public(str(IPv4Address(int(found) & 0xFFFF_FFFF)))
-    is_special = found.is_multicast or found.is_reserved or found.is_link_local
-    return found.is_global and not is_special and not _is_in(found, *_NOT_PUBLIC, *_OF_CLOUDS)
+    ip = ip_address(address.partition("%")[0])
+    if isinstance(ip, IPv6Address):
+        if ip.ipv4_mapped:
+            return is_public(str(ip.ipv4_mapped))
+        if ip in _NAT64:
+            return is_public(str(IPv4Address(int(ip) & 0xFFFF_FFFF)))
+    is_special = ip.is_multicast or ip.is_reserved or ip.is_link_local
+    return ip.is_global and not is_special and not _is_in(ip, *_NOT_PUBLIC, *_OF_CLOUDS)
 
 
 def _is_private(address: str) -> bool:
-    """Return whether an IP address is one of an organization's network, or of this machine."""
-    found = ip_address(address.partition("%")[0])
-    if isinstance(found, IPv6Address) and found.ipv4_mapped:
-        found = found.ipv4_mapped
-    return _is_in(found, *_PRIVATE) and not _is_in(found, *_OF_CLOUDS)
+    ip = ip_address(address.partition("%")[0])
+    if isinstance(ip, IPv6Address) and ip.ipv4_mapped:
+        ip = ip.ipv4_mapped
+    return _is_in(ip, *_PRIVATE) and not _is_in(ip, *_OF_CLOUDS)
 
 
 def _is_in(address: IPv4Address | IPv6Address, *networks: IPv4Network | IPv6Network) -> bool:
@@ -226,85 +231,12 @@ def _require_allowed(
 
 
 def _resolve(host: str, port: int, deadline: float) -> list[str]:
-    """Return the addresses of a host, one or more. Raises WebhookError."""
     try:
         return look_up(host, port, timeout_s=deadline - time.monotonic())
     except TimeoutError:
         raise WebhookError(f"The address of {host} wasn’t found in time.") from None
     except OSError:
         raise WebhookError(f"The address of {host} wasn’t found.") from None
-
-
-class _PinnedBackend(httpcore.NetworkBackend):
-    """Connects to addresses that were checked, whatever the name of the host is."""
-
-    def __init__(self, addresses: list[str], deadline: float) -> None:
-        self._addresses, self._deadline = addresses, deadline
-        self._network = httpcore.SyncBackend()
-
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.NetworkStream:
-        """Try the addresses in turn; one that is silent leaves the others their share."""
-        for left in range(len(self._addresses), 0, -1):
-            share = _remaining(self._deadline, httpcore.ConnectTimeout) / left
-            try:
-                stream = self._network.connect_tcp(
-                    self._addresses[-left], port, share, local_address, socket_options
-                )
-                return _LimitedStream(stream, self._deadline)
-            except (httpcore.ConnectError, httpcore.ConnectTimeout):
-                if left == 1:
-                    raise
-        raise httpcore.ConnectError("no address")
-
-
-class _LimitedStream(httpcore.NetworkStream):
-    """A connection that ends by the deadline, and after so many bytes received."""
-
-    def __init__(self, stream: httpcore.NetworkStream, deadline: float) -> None:
-        self._stream, self._deadline = stream, deadline
-        self._left = MAX_RESPONSE_BYTES
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        if self._left <= 0:
-            raise httpcore.RemoteProtocolError("too long")
-        limit = _remaining(self._deadline, httpcore.ReadTimeout)
-        data = self._stream.read(min(max_bytes, self._left), limit)
-        self._left -= len(data)
-        return data
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, _remaining(self._deadline, httpcore.WriteTimeout))
-
-    def close(self) -> None:
-        self._stream.close()
-
-    def start_tls(
-        self,
-        ssl_context: ssl.SSLContext,
-        server_hostname: str | None = None,
-        timeout: float | None = None,
-    ) -> httpcore.NetworkStream:
-        limit = _remaining(self._deadline, httpcore.ConnectTimeout)
-        stream = self._stream.start_tls(ssl_context, server_hostname, limit)
-        return _LimitedStream(stream, self._deadline)
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
-
-
-def _remaining(deadline: float, error: type[httpcore.TimeoutException]) -> float:
-    """Return the seconds until the deadline. Raises `error` after it."""
-    remaining = deadline - time.monotonic()
-    if remaining <= 0:
-        raise error
-    return remaining
 
 
 def _connect_problem(host: str, error: httpcore.ConnectError) -> str:
@@ -315,7 +247,7 @@ def _connect_problem(host: str, error: httpcore.ConnectError) -> str:
 
 def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> float | None:
     """Return the seconds of a Retry-After header, which has a number or a date."""
-    value = next((each for name, each in headers if name.lower() == b"retry-after"), b"")
+    value = next((value for name, value in headers if name.lower() == b"retry-after"), b"")
     text = value.decode("ascii", "replace").strip()
     if text.isdecimal():
         return float(text)
@@ -323,9 +255,3 @@ def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> float | None:
         return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
     except (ValueError, OverflowError):
         return None
-
-
-@cache
-def _ssl_context() -> ssl.SSLContext:
-    """Read the trusted certificates once."""
-    return httpx.create_ssl_context()

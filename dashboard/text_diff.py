@@ -8,10 +8,11 @@ Source: our choice; the service gives no diff of its own.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import groupby, zip_longest
 from operator import attrgetter
 from typing import Literal
+
+from django.utils.functional import cached_property
 
 from dashboard.word_alignment import (
     UNITS,
@@ -22,6 +23,9 @@ from dashboard.word_alignment import (
 )
 
 Kind = Literal["same", "del", "ins"]
+
+EXCERPT_BEFORE, EXCERPT_FROM = 60, 140
+"""Characters of an excerpt before its first change, and from there on. Source: our choice."""
 
 _LINES = re.compile(r"[^\n]*\n(?:[^\S\n]*\n)*|[^\n]+")
 
@@ -107,6 +111,24 @@ class TextDifference:
     def runs(self) -> list[tuple[bool, list[Paragraph]]]:
         """The adjacent paragraphs with the same `is_same`, in order."""
         return [(key, list(run)) for key, run in groupby(self.paragraphs, attrgetter("is_same"))]
+
+    @property
+    def excerpt(self) -> list[DiffSegment]:
+        """The segments around the first change, cut to some 200 characters; empty without one."""
+        changed = (paragraph.segments for paragraph in self.paragraphs if not paragraph.is_same)
+        segments = next(changed, ())
+        is_change = [segment.kind != "same" and segment.is_visible for segment in segments]
+        first = is_change.index(True) if segments else 0
+        before = "".join(segment.text for segment in segments[:first])
+        is_cut = len(before) > EXCERPT_BEFORE
+        excerpt = [DiffSegment("same", "…" * is_cut + before[-EXCERPT_BEFORE:])] if before else []
+        left = EXCERPT_FROM
+        for segment in segments[first:]:
+            excerpt.append(replace(segment, text=segment.text[:left]))
+            left -= len(segment.text)
+            if left < 0:
+                return [*excerpt, DiffSegment("same", "…")]
+        return excerpt
 
     @property
     def unchanged(self) -> int:

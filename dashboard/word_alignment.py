@@ -17,8 +17,6 @@ _LETTERS = rf"[^\s{_PUNCTUATION}{_UNSPACED}]+"
 
 
 class DiffGranularity(StrEnum):
-    """How finely two texts are compared."""
-
     WORD = "word"
     LINE = "line"
     WHOLE = "whole"
@@ -77,7 +75,6 @@ def _units(text: str, granularity: DiffGranularity) -> list[Unit]:
 
 
 def matching_blocks(old: Sequence[Unit], new: Sequence[Unit]) -> list[MatchingBlock]:
-    """Return the longest common subsequence of both, in order."""
     numbers: dict[str, int] = {}
     old_numbers = [numbers.setdefault(unit.text, len(numbers)) for unit in old]
     new_numbers = [numbers.setdefault(unit.text, len(numbers)) for unit in new]

@@ -2,8 +2,11 @@
 
 import gc
 import os
+import sqlite3
 import time
 from collections.abc import Generator, Iterator
+from contextlib import closing
+from datetime import timedelta
 from random import Random, randrange
 from typing import Any
 
@@ -14,6 +17,7 @@ from django.contrib.auth.models import Group, User
 from django.contrib.sessions.backends.db import SessionStore
 from django.core.cache import cache
 from django.db import connection
+from django.db.backends.signals import connection_created
 from django.test import Client, TransactionTestCase
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
@@ -21,15 +25,24 @@ from pytest_django.plugin import blocking_manager_key
 from xdist.remote import Producer
 from xdist.workermanage import WorkerController
 
+from dashboard import clock as database_clock
 from dashboard.accounts.sessions import BEGAN, SEEN, SIGNED_OUT
+from dashboard.accounts.sign_in import last_sign_out_id
 from dashboard.ledger.queries.pages import tally_as_of
-from dashboard.ledger.sign_in import last_sign_out_id
+from dashboard.limits import OF_PROCESS
 from tests.support import shared_files
 from tests.support.clock import Clock, advanced_by_hand
 from tests.support.dashboards import drop_prepared
 from tests.support.fake_service import FakeService, FakeServiceTransport
+from tests.support.hook_receiver import HookReceiver, running_receiver
 from tests.support.matrix import sample
-from tests.support.scheduling import ScopeScheduling, sort_by_length
+from tests.support.processes import migrated_database
+from tests.support.scheduling import (
+    WITHOUT_BROWSER,
+    FileScheduling,
+    StoredDurations,
+    sort_by_duration,
+)
 from tests.support.secrets_watch import no_secret_in_the_log
 
 # No deadline and no `too_slow`: the time of an example depends on the load of the machine.
@@ -59,14 +72,36 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run every cell of the matrices, and 500 new random examples of each property",
     )
     group.addoption(
+        "--store-durations",
+        action="store_true",
+        help="store how long each file takes, by which later runs begin with the longest",
+    )
+    group.addoption(
         "--matrix-seed", type=int, help="run the sample of the matrices that this seed draws"
     )
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix: None, request: pytest.FixtureRequest
+) -> Iterator[None]:
+    """Let a worker's database in memory begin migrated, which takes 2.6 s of processor time."""
+    if connection.vendor != "sqlite" or not hasattr(request.config, "workerinput"):
+        yield
+        return
+    # The name that Django gives it; it exists for as long as a connection is open.
+    name = "file:memorydb_default?mode=memory&cache=shared"
+    with closing(sqlite3.connect(name, uri=True)) as database:
+        with closing(sqlite3.connect(migrated_database())) as migrated:
+            migrated.backup(database)
+        yield
 
 
 @pytest.fixture(autouse=True)
 def _empty_cache() -> Iterator[None]:
     yield
     cache.clear()
+    OF_PROCESS.clear()
     tally_as_of.cache_clear()
 
 
@@ -80,6 +115,23 @@ def _no_secret_leaves() -> Iterator[None]:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The monotonic clock, which the test can advance."""
     return advanced_by_hand(monkeypatch)
+
+
+@pytest.fixture
+def _measured_by_the_test() -> Iterator[None]:
+    """Let no new connection measure the clock, which is stopped, or the next test be corrected."""
+    connection_created.disconnect(database_clock.measure)
+    yield
+    database_clock.correct_by(timedelta())
+    connection_created.connect(database_clock.measure)
+
+
+@pytest.fixture
+def receiver(settings: Any) -> Iterator[HookReceiver]:
+    """A real receiver of webhooks, running."""
+    settings.WEBHOOKS_TO_LOOPBACK = True
+    with running_receiver() as receiver:
+        yield receiver
 
 
 @pytest.fixture
@@ -166,6 +218,8 @@ def pytest_configure(config: pytest.Config) -> None:
     else:
         config.option.matrix_seed = config.option.matrix_seed or randrange(1, 10_000)
         shared_files.begin()
+        if config.getoption("store_durations"):
+            config.pluginmanager.register(StoredDurations())
 
 
 def pytest_configure_node(node: WorkerController) -> None:
@@ -202,7 +256,9 @@ def pytest_runtest_teardown(
 ) -> Generator[None, object, object]:
     """Restore what migrations have added, as Django empties all tables after a test that commits.
 
-    Django has such tests run last, but a worker may get what others left over.
+    Django has such tests run last, but a worker may get what others left over. Nothing documented
+    does this: `serialized_rollback` restores before a test that commits, not before any other, and
+    pytest-django's blocker is a fixture, which a hook can't request.
     """
     result = yield
     # Without a next one, the database is gone.
@@ -237,12 +293,12 @@ def on_another_database(items: list[pytest.Item], seed: int | None) -> list[pyte
 
     What a page reads and records has tests of its own, all of which are among them.
     """
-    depending = [each for each in items if depends_on_the_database(each)]
-    pages = [each for each in depending if each.nodeid.startswith("tests/web/")]
+    depending = [item for item in items if depends_on_the_database(item)]
+    pages = [item for item in depending if item.nodeid.startswith("tests/web/")]
     if seed is None:
         return depending
     left_out = set(Random(seed).sample(pages, len(pages) * 3 // 4))
-    return [each for each in depending if each not in left_out]
+    return [item for item in depending if item not in left_out]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -251,28 +307,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     seed = None if config.getoption("exhaustive") else config.option.matrix_seed
     if seed is not None:
         cells = sample(kept, seed)
-        kept = [each for each in kept if not each.get_closest_marker("matrix") or each in cells]
+        kept = [item for item in kept if not item.get_closest_marker("matrix") or item in cells]
     if "TEST_DATABASE_URL" in os.environ:
         kept = on_another_database(kept, seed)
     config.hook.pytest_deselected(items=list(set(items).difference(kept)))
     items[:] = kept
     if hasattr(config, "workerinput"):
-        sort_by_length(items)
+        sort_by_duration(items)
 
 
 def pytest_xdist_auto_num_workers() -> int | None:
-    """Use one worker more than there are cores, as many a test waits for a server or a browser.
+    """Use two workers more than there are cores, as many a test waits for a server or a browser.
 
-    With two more, each has a dashboard and a browser too, for a sixth more processor time.
+    Those two have no dashboard and no browser: see `FileScheduling`.
     """
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None  # pytest-xdist reads it.
-    return (os.cpu_count() or 1) + 1
+    return (os.cpu_count() or 1) + WITHOUT_BROWSER
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ScopeScheduling:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FileScheduling:
     """Use our own scheduler."""
-    return ScopeScheduling(config, log)
+    return FileScheduling(config, log)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

@@ -39,10 +39,10 @@ def breaking_operations(migration: Migration) -> list[str]:
     """
     if getattr(migration, "unused_since", None):
         return []
-    names = [type(each).__name__ for each in migration.operations]
+    names = [type(operation).__name__ for operation in migration.operations]
     removals = [name for name in names if name in REMOVALS]
-    added = [each for each in migration.operations if isinstance(each, AddField)]
-    return removals + [f"{each.name} is required" for each in added if is_required(each.field)]
+    added = [operation for operation in migration.operations if isinstance(operation, AddField)]
+    return removals + [f"{item.name} is required" for item in added if is_required(item.field)]
 
 
 def is_required(field: Any) -> bool:
@@ -56,25 +56,25 @@ def test_the_version_before_can_run_on_it(name: str, migration: Migration) -> No
 
 
 def migration_of(*operations: Any, **said: str) -> Migration:
-    made = Migration("0002_made", "ledger")
-    made.operations = list(operations)
+    created = Migration("0002_made", "ledger")
+    created.operations = list(operations)
     for name, value in said.items():
-        setattr(made, name, value)
-    return made
+        setattr(created, name, value)
+    return created
 
 
 def test_what_stands_in_the_way_is_found() -> None:
     required = AddField("operation", "reason", models.TextField(default=""))
     assert breaking_operations(migration_of(required)) == ["reason is required"]
     assert breaking_operations(migration_of(RemoveField("operation", "before"))) == ["RemoveField"]
-    said = migration_of(RemoveField("operation", "before"), unused_since="1.4")
+    message = migration_of(RemoveField("operation", "before"), unused_since="1.4")
     optional = AddField("operation", "reason", models.TextField(db_default=""))
     wider = AlterField("operation", "actor_name", models.TextField())
-    assert breaking_operations(said) + breaking_operations(migration_of(optional, wider)) == []
+    assert breaking_operations(message) + breaking_operations(migration_of(optional, wider)) == []
 
 
 @pytest.mark.django_db
-def test_a_database_that_can_t_be_reached_ends_in_a_sentence() -> None:
+def test_an_unreachable_database_ends_in_one_sentence() -> None:
     with losable_database() as database:
         database.is_lost = True
         with pytest.raises(CommandError) as failed:

@@ -58,7 +58,9 @@ def commands() -> list[str]:
         for path in DEPLOY.rglob("*")
         if path.is_file() and path.suffix in COMMAND_FILES
     ]
-    return sorted({found["words"].strip() for text in texts for found in COMMAND.finditer(text)})
+    return sorted(
+        {matches["words"].strip() for text in texts for matches in COMMAND.finditer(text)}
+    )
 
 
 def test_the_first_page_is_short() -> None:
@@ -67,14 +69,22 @@ def test_the_first_page_is_short() -> None:
 
 @pytest.mark.parametrize("readme", READMES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_each_relative_link_leads_somewhere(readme: Path) -> None:
-    for found in LINK.finditer(CODE.sub("", readme.read_text())):
-        link = found["link"] or found["picture"]
+    for matches in LINK.finditer(CODE.sub("", readme.read_text())):
+        link = matches["link"] or matches["picture"]
         if "://" in link:
             continue
         name, _, anchor = link.partition("#")
         target = (readme.parent / name).resolve() if name else readme
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link
+
+
+def test_code_names_no_document_but_readmes() -> None:
+    folders = ("config", "dashboard", "static", "templates", "tests")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*")]
+    code = [path for path in files if path.suffix in {".py", ".html", ".css", ".js"}]
+    names = {name for path in code for name in re.findall(r"\b[A-Z-]+\.md\b", path.read_text())}
+    assert names == {"README.md"}
 
 
 def test_each_module_of_the_map_exists() -> None:
@@ -134,7 +144,7 @@ def test_each_metric_is_documented_and_no_other(as_viewer: Client, settings: Any
 
 
 @pytest.mark.parametrize("module", ["tests.benchmarks.__main__", "tests.browser.pictures"])
-def test_what_runs_beside_the_suite_needs_no_settings_to_start(module: str) -> None:
+def test_side_programs_start_without_settings(module: str) -> None:
     env = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
     run = [sys.executable, "-c", f"import {module}"]
     assert subprocess.run(run, check=False, cwd=ROOT, env=env, capture_output=True).stderr == b""

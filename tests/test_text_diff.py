@@ -2,9 +2,10 @@
 
 import time
 from itertools import chain
+from typing import Any
 
 import pytest
-from django.template.loader import render_to_string
+from django.template import engines
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,6 +54,18 @@ def test_the_segments_joined_are_both_texts(old: str, new: str) -> None:
         segment.before + segment.words + segment.after == segment.text
         for segment in segments(difference)
     )
+
+
+def test_an_excerpt_surrounds_the_first_change() -> None:
+    again = "Speak of winter tyres. " * 9
+    before, after = (f"Same.\n{again}Pay {percent}% now. {again}" for percent in (9, 6))
+    difference = compare_texts(before, after)
+    excerpt = "".join(segment.text for segment in difference.excerpt if segment.kind != "del")
+    assert excerpt.startswith("…")
+    assert excerpt.endswith("…")
+    assert "winter tyres. Pay 6% now. Speak" in excerpt
+    assert len(excerpt) < 220
+    assert compare_texts("Same.", "Same.").excerpt == []
 
 
 @given(*[st.lists(st.sampled_from(["the", "cat", "ran", "don't"]), max_size=12)] * 2)
@@ -168,7 +181,13 @@ def test_no_text_takes_long(old: str, new: str, granularity: DiffGranularity) ->
 
 
 def rendered(old: str | None, new: str | None) -> str:
-    return render_to_string("components/difference.html", {"difference": compare_texts(old, new)})
+    return str(macros().unified_diff(compare_texts(old, new)))
+
+
+def macros() -> Any:
+    """Return the macros of diffs."""
+    engine = engines["jinja"]
+    return engine.env.get_template("components/_difference.html").module  # type: ignore[attr-defined]
 
 
 def test_changes_are_marked_and_announced() -> None:
@@ -234,12 +253,11 @@ def test_invisible_characters_are_named_in_place(old: str, new: str, words: str)
     page = " ".join(text(rendered(old, new)).split())
     assert words in page
     assert "\u202e" not in page
-    sides = {"difference": compare_texts(old, new), "old_label": "1", "new_label": "2"}
-    both = text(render_to_string("components/difference_sides.html", sides))
+    both = text(str(macros().diff_sides(compare_texts(old, new), "1", "2")))
     assert words.rpartition("inserted: ")[2] in both
 
 
 @pytest.mark.parametrize("plain", ["👨‍👩‍👧 ❤️", "می‌خواهم", "की ग़", "é", "\u0065\u0301 unchanged"])
-def test_what_is_part_of_the_spelling_stays_as_it_is(plain: str) -> None:
+def test_joiners_in_names_are_kept(plain: str) -> None:
     assert f"{plain} " in rendered(f"{plain} one", f"{plain} two")
     assert "U+" not in rendered("👩‍🚀", "👨‍👩‍👧 ❤️ की ग़ é")

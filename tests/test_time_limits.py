@@ -12,15 +12,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from config.environment import BASE_DIR, Environment
-from dashboard.contract.pages import PageRequest
-from dashboard.ledger.models.operations import OperationKind, Outcome
-from dashboard.ledger.operations import Target, begin, begin_retry, mark_interrupted_unknown
-from dashboard.notifications.outages import Outage, after_failure
-from dashboard.notifications.watches import WATCH_S
-from dashboard.operations.execution import send
-from dashboard.releases.worker import MISSING_AFTER
-from dashboard.releases.worker_schedule import HEARTBEAT_S, IDLE_CHECK_S
-from dashboard.time_limits import (
+from dashboard.clock import (
     CLAIM,
     MARGIN,
     MAX_DELAY,
@@ -29,6 +21,12 @@ from dashboard.time_limits import (
     recorded_after,
     request_limit,
 )
+from dashboard.contract.pages import PageRequest
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.operations import Target, begin, begin_retry, mark_interrupted_unknown
+from dashboard.notifications.watches import WATCH_S, WatchedOutage, after_failure
+from dashboard.operations.execution import send
+from dashboard.releases.worker import HEARTBEAT_S, IDLE_CHECK_S, MISSING_AFTER
 from tests.support import wire
 from tests.support.clock import stopped
 from tests.support.fake_service import FakeService
@@ -99,7 +97,7 @@ def test_each_limit_is_above_what_it_waits_for(timeout_s: float, settings: Any) 
     # Two checks of a silent service are one outage.
     now = timezone.now()
     later = now + call + timedelta(seconds=WATCH_S)
-    assert after_failure(Outage(since=now, last_failure_at=now), later).since == now
+    assert after_failure(WatchedOutage(since=now, last_failure_at=now), later).since == now
 
 
 def test_what_stops_the_server_waits_for_the_longest_request() -> None:

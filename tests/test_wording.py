@@ -50,9 +50,7 @@ BANNED = {
 }
 """Words that read as translated, each with what to say instead. Source: our choice."""
 
-ALLOWED = {
-    "Your browser asks which device to use. Biometric data never leaves it.": "it does ask",
-}
+ALLOWED = {"Your browser asks which device to use. Biometric data never leaves it.": "it does ask"}
 """Texts in which a banned pattern is right, each with the reason."""
 
 NO_PRODUCT_STRINGS = ("dashboard/demo/", "dashboard/embedded_api/sample/", "/migrations/")
@@ -94,7 +92,9 @@ def _literals(tree: ast.Module) -> Iterator[str]:
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
-            parts = [each.value if isinstance(each, ast.Constant) else "…" for each in node.values]
+            parts = [
+                value.value if isinstance(value, ast.Constant) else "…" for value in node.values
+            ]
             yield "".join(map(str, parts))
         elif isinstance(node, ast.Constant) and id(node) not in docstrings:
             yield str(node.value)
@@ -121,12 +121,12 @@ def test_the_texts_of_templates_modules_and_scripts_are_found() -> None:
 @pytest.mark.parametrize("pattern", BANNED)
 def test_no_text_says_it_so(pattern: str) -> None:
     banned = re.compile(pattern, re.IGNORECASE)
-    found = [
+    matching = [
         f"{place}: {text}" for place, text in texts() if banned.search(text) and text not in ALLOWED
     ]
-    assert found == [], f"say instead: {BANNED[pattern]}"
+    assert matching == [], f"say instead: {BANNED[pattern]}"
 
 
 def test_every_text_allowed_is_one_of_the_product() -> None:
-    known = {text for _, text in texts()}
-    assert [text for text in ALLOWED if text not in known] == []
+    expected = {text for _, text in texts()}
+    assert [text for text in ALLOWED if text not in expected] == []

@@ -11,6 +11,8 @@ from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 
+from dashboard.accounts.forms import AdminPasswordForm
+
 admin.site.unregister(User)
 # Factors are reset under "Sign-in rules", which records it; the provider is configured by the
 # environment.
@@ -19,10 +21,15 @@ admin.site.unregister([Authenticator, EmailAddress, SocialAccount, SocialApp, So
 
 @admin.register(User)
 class DashboardUserAdmin(UserAdmin):  # type: ignore[type-arg]  # generic in the stubs alone
-    """Users; only superusers may change or create superusers."""
-
     list_display = ("username", "email", "is_active", "is_staff", "last_login")
     list_filter = ("groups", "is_active", "is_staff")
+    readonly_fields = ("last_login", "date_joined")
+    change_password_form = AdminPasswordForm
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: Any) -> None:
+        """Save what was changed: the account may have a new password by now, or be deactivated."""
+        columns = {field.name for field in User._meta.concrete_fields}
+        obj.save(update_fields=columns.intersection(form.changed_data) if change else None)
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
         """Forbid other staff to grant superuser rights or permissions."""

@@ -8,9 +8,9 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
+from dashboard.accounts.authentication import get_preferences
 from dashboard.accounts.permissions import demand_second_factor
-from dashboard.accounts.second_factor.policy import lacks_second_factor
-from dashboard.ledger.preferences import get_preferences
+from dashboard.accounts.sessions import lacks_second_factor
 
 
 class DashboardAdminSite(AdminSite):
@@ -21,7 +21,6 @@ class DashboardAdminSite(AdminSite):
     index_title = "Users, groups and keys"
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        """Add the theme of the user's settings."""
         return {**super().each_context(request), "theme": get_preferences(request.user).theme}
 
     def has_permission(self, request: HttpRequest) -> bool:

@@ -21,7 +21,8 @@ from django.utils.safestring import SafeString
 from dashboard import encryption
 from dashboard.accounts.permissions import must_set_up_second_factor
 from dashboard.accounts.provider import OrganisationProvider, UnacceptableError
-from dashboard.accounts.second_factor.policy import record_second_factor, set_up_url
+from dashboard.accounts.second_factor.policy import set_up_url
+from dashboard.accounts.sessions import record_second_factor
 from dashboard.accounts.single_sign_on.policy import (
     has_matching_account,
     is_configured,
@@ -44,23 +45,17 @@ QR_CODE_BORDER = 4
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # it has no types
-    """Login by password or by the provider, then the second factor."""
-
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Forbid self-registration."""
         return False
 
     def get_login_stages(self) -> list[str]:
-        """Return the second factor as the only stage."""
         return ["allauth.mfa.stages.AuthenticateStage"]
 
     def is_safe_url(self, url: str) -> bool:
-        """Allow redirects to this host only."""
         host, is_secure = self.request.get_host(), self.request.is_secure()
         return url_has_allowed_host_and_scheme(url, {host}, require_https=is_secure)
 
     def login(self, request: HttpRequest, user: User) -> None:
-        """Log in with our authentication backend."""
         user.backend = BACKEND
         super().login(request, user)
 
@@ -93,8 +88,6 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # it has no 
 
 
 class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # it has no types
-    """Storage and rendering of second factors."""
-
     error_messages = DefaultMFAAdapter.error_messages | {
         "incorrect_code": "Incorrect code. Try again."
     }
@@ -103,11 +96,9 @@ class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # it has no types
     decrypt = staticmethod(encryption.decrypt)
 
     def get_totp_label(self, user: User) -> str:
-        """Return the account name shown in the app."""
         return user.get_username()
 
     def get_totp_issuer(self) -> str:
-        """Return the issuer shown in the app, with the environment's name."""
         return f"Pressroom {settings.ENVIRONMENT_NAME}"
 
     def build_totp_svg(self, url: str) -> SafeString:
@@ -125,20 +116,17 @@ class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # it has no types
         )
 
     def generate_authenticator_name(self, user: User, type: str) -> str:  # noqa: A002  # its name
-        """Return the default name of a passkey."""
         count: int = Authenticator.objects.filter(user=user, type=type).count()
         return f"Passkey {count + 1}"
 
     def get_public_key_credential_rp_entity(self) -> dict[str, str]:
-        """Return the relying party: this host, named Pressroom."""
         return {**super().get_public_key_credential_rp_entity(), "name": "Pressroom"}
 
     def get_public_key_credential_user_entity(self, user: User) -> dict[str, Any]:
-        """Return the user of the passkey."""
         name = user.get_username()
-        shown = user.get_full_name() or name
+        display_name = user.get_full_name() or name
         entity = super().get_public_key_credential_user_entity(user)
-        return {**entity, "name": name, "display_name": shown}
+        return {**entity, "name": name, "display_name": display_name}
 
 
 class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # it has no types

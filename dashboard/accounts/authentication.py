@@ -3,18 +3,19 @@
 Permissions are Django's own.
 """
 
+from itertools import islice
 from typing import Any
 
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.backends import ModelBackend
-from django.contrib.auth.models import User
+from django.contrib.auth.models import AnonymousUser, User
 from django.db import connection
 from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 
-from dashboard.accounts.second_factor.policy import FACTORS
+from dashboard.accounts.models import Preferences, SignInEvent, SignInPolicy
+from dashboard.accounts.sessions import FACTORS
+from dashboard.accounts.sign_in import SIGN_OUT_KINDS
 from dashboard.compiled_query import CompiledQuery
-from dashboard.ledger.models import Preferences, SignInEvent, SignInPolicy
-from dashboard.ledger.sign_in import SIGN_OUT_KINDS
 
 _USER = [field.attname for field in User._meta.concrete_fields]
 _FLAGS = ("has_second_factor", "is_rule_on", "last_sign_out")
@@ -34,24 +35,28 @@ def _user_query(user_id: int) -> "QuerySet[User, Any]":
         last_sign_out=Subquery(ends.order_by("-pk").values("pk")[:1]),
         **preferences,
     )
-    return users.values_list(*_USER, *_FLAGS, *preferences, named=True)
+    return users.values_list(*_USER, *_FLAGS, *preferences)
 
 
-_USER_QUERY = CompiledQuery(_user_query)
+_USER_QUERY = CompiledQuery(tuple, _user_query)
 
 
 class PreloadingModelBackend(ModelBackend):
     """Django's own backend, which loads a user with preferences and second factor."""
 
     def get_user(self, user_id: Any) -> User | None:
-        """Return the user of a session, or None if they may no longer sign in."""
         row = _USER_QUERY.first(user_id)
         if not row:
             return None
         # The columns are in the order of the query.
-        user = User.from_db(connection.alias, _USER, row[: len(_USER)])
-        for name in _FLAGS:
-            setattr(user, name, getattr(row, name))
-        saved = Preferences.from_db(connection.alias, _PREFERENCES, row[-len(_PREFERENCES) :])
+        values = iter(row)
+        user = User.from_db(connection.alias, _USER, [*islice(values, len(_USER))])
+        vars(user).update(zip(_FLAGS, values, strict=False))
+        saved = Preferences.from_db(connection.alias, _PREFERENCES, [*values])
         user.preferences = Preferences() if saved.pk is None else saved
         return user if self.user_can_authenticate(user) else None
+
+
+def get_preferences(user: User | AnonymousUser) -> Preferences:
+    preferences = getattr(user, "preferences", None)
+    return preferences if isinstance(preferences, Preferences) else Preferences()

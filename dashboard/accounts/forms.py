@@ -3,7 +3,12 @@
 from typing import Any
 
 from django import forms
-from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.forms import (
+    AdminPasswordChangeForm,
+    AuthenticationForm,
+    PasswordChangeForm,
+)
+from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import password_validators_help_texts
 
 
@@ -24,9 +29,22 @@ class LoginForm(AuthenticationForm):
             self.fields[name].widget.attrs["class"] = "input"
 
 
-class PasswordForm(PasswordChangeForm):
-    """The old password and the new one, twice."""
+class PasswordOnlyMixin:
+    """Save the new password, and nothing else of an account that may be changed by others."""
 
+    def set_password_and_save(self, user: User, *args: Any, **kwargs: Any) -> User:
+        is_saved = kwargs.pop("commit", True)
+        super().set_password_and_save(user, *args, commit=False, **kwargs)  # type: ignore[misc]
+        if is_saved:
+            user.save(update_fields=["password"])
+        return user
+
+
+class AdminPasswordForm(PasswordOnlyMixin, AdminPasswordChangeForm):  # type: ignore[type-arg]
+    """Another user's new password, in the admin."""
+
+
+class PasswordForm(PasswordOnlyMixin, PasswordChangeForm):
     error_messages = PasswordChangeForm.error_messages | {
         "password_incorrect": "Incorrect current password.",
         "password_mismatch": "The new passwords don’t match.",

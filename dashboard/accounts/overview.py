@@ -23,8 +23,6 @@ ENCRYPTED_FIELDS = {Type.TOTP: "secret", Type.RECOVERY_CODES: "seed"}
 
 @dataclass(frozen=True)
 class Factors:
-    """The factors of a user besides the password, or instead of it."""
-
     app: Authenticator | None = None
     passkeys: list[Authenticator] = field(default_factory=list)
     codes_left: int | None = None
@@ -38,21 +36,19 @@ class Factors:
 
     @property
     def is_on(self) -> bool:
-        """Whether the login requires a second factor."""
         return bool(self.app or self.passkeys)
 
 
 def factors_of(user: User) -> Factors:
-    """Return a user's factors, passkeys oldest first."""
-    held = list(Authenticator.objects.filter(user=user).order_by("created_at", "pk"))
-    codes = next((each for each in held if each.type == Type.RECOVERY_CODES), None)
+    factors = list(Authenticator.objects.filter(user=user).order_by("created_at", "pk"))
+    codes = next((factor for factor in factors if factor.type == Type.RECOVERY_CODES), None)
     codes_left: int | None = 0
     if codes:
         codes_left = len(codes.wrap().get_unused_codes()) if _is_readable(codes) else None
     account = provider_account(user) if is_configured() else None
     return Factors(
-        app=next((each for each in held if each.type == Type.TOTP), None),
-        passkeys=[each for each in held if each.type == Type.WEBAUTHN],
+        app=next((factor for factor in factors if factor.type == Type.TOTP), None),
+        passkeys=[factor for factor in factors if factor.type == Type.WEBAUTHN],
         codes_left=codes_left,
         organisation=organisation_name(),
         connected_at=account.date_joined if account else None,
@@ -62,12 +58,12 @@ def factors_of(user: User) -> Factors:
 
 def list_sign_in_summaries() -> QuerySet[User]:
     """Return the active users by name, with `by_organisation`, `has_app` and `passkeys` (count)."""
-    held = Authenticator.objects.filter(user=OuterRef("pk"))
+    factors = Authenticator.objects.filter(user=OuterRef("pk"))
     return (
         User.objects.filter(is_active=True)
         .annotate(
             by_organisation=Exists(SocialAccount.objects.filter(user=OuterRef("pk"))),
-            has_app=Exists(held.filter(type=Type.TOTP)),
+            has_app=Exists(factors.filter(type=Type.TOTP)),
             passkeys=Count("authenticator", filter=Q(authenticator__type=Type.WEBAUTHN)),
         )
         .prefetch_related("groups")
@@ -76,17 +72,19 @@ def list_sign_in_summaries() -> QuerySet[User]:
 
 
 def unreadable_second_factors() -> list[str]:
-    """Return the names of users whose app or codes no configured SECRET_KEY can decrypt."""
-    held = Authenticator.objects.filter(type__in=ENCRYPTED_FIELDS, user__is_active=True)
+    factors = Authenticator.objects.filter(type__in=ENCRYPTED_FIELDS, user__is_active=True)
     return sorted(
-        {each.user.get_username() for each in held.select_related("user") if not _is_readable(each)}
+        {
+            factor.user.get_username()
+            for factor in factors.select_related("user")
+            if not _is_readable(factor)
+        }
     )
 
 
-def _is_readable(held: Authenticator) -> bool:
-    """Whether a configured SECRET_KEY can decrypt an app or recovery codes."""
+def _is_readable(factor: Authenticator) -> bool:
     try:
-        decrypt(held.data[ENCRYPTED_FIELDS[held.type]])
+        decrypt(factor.data[ENCRYPTED_FIELDS[factor.type]])
     except DecryptionError:
         return False
     return True

@@ -1,4 +1,4 @@
-"""Permissions of users. A migration creates the groups. Source: DESIGN.md, Rights.
+"""Permissions of users. A migration creates the groups.
 
 Check permissions only with these functions: the rule on second factors may require more than the
 permission of the session's user.
@@ -12,15 +12,15 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 
-from dashboard.accounts.second_factor.policy import lacks_second_factor
+from dashboard.accounts.sessions import lacks_second_factor
 
 PUBLISH = "ledger.publish_version"
 CREATE_PAGE = "ledger.create_page"
 UPDATE_SUBSCRIPTION = "ledger.update_subscription"
 MANAGE_PEOPLE = "auth.change_user"
-MANAGE_APPROVALS = "ledger.manage_approvals"
+MANAGE_APPROVALS = "approvals.manage_approvals"
 MANAGE_DELIVERIES = "notifications.manage_deliveries"
-CHANGE_TEAM_VIEWS = "ledger.change_team_views"
+CHANGE_TEAM_VIEWS = "saved_views.change_team_views"
 
 REFUSALS = {
     PUBLISH: "You need the Publisher role to publish.",
@@ -37,8 +37,6 @@ View = Callable[..., HttpResponse]
 
 
 class AuthenticatedRequest(HttpRequest):
-    """A request of a user who is logged in."""
-
     user: User
 
 
@@ -70,10 +68,11 @@ def demand_second_factor(request: HttpRequest) -> None:
 
 
 def must_set_up_second_factor(request: HttpRequest) -> bool:
-    """Whether the user must set up a second factor before using their permissions."""
     if not request.user.is_authenticated or not lacks_second_factor(request):
         return False
-    return request.user.is_staff or any(request.user.has_perm(each) for each in REFUSALS)
+    return request.user.is_staff or any(
+        request.user.has_perm(permission) for permission in REFUSALS
+    )
 
 
 def requires(

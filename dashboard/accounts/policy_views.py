@@ -12,19 +12,15 @@ from django.views.decorators.http import require_http_methods
 
 from dashboard.accounts.overview import list_sign_in_summaries, unreadable_second_factors
 from dashboard.accounts.permissions import MANAGE_PEOPLE, AuthenticatedRequest, View, requires
-from dashboard.accounts.second_factor.policy import (
-    has_shown_second_factor,
-    reset_second_factor,
-    set_up_url,
-)
-from dashboard.accounts.sessions import stay_signed_in
-from dashboard.accounts.single_sign_on.policy import organisation_name
-from dashboard.ledger.models.operations import actor_name
-from dashboard.ledger.sign_in import (
+from dashboard.accounts.second_factor.policy import reset_second_factor, set_up_url
+from dashboard.accounts.sessions import has_shown_second_factor, stay_signed_in
+from dashboard.accounts.sign_in import (
     get_sign_in_policy,
     list_sign_in_events,
     require_second_factor_for_publishers,
 )
+from dashboard.accounts.single_sign_on.policy import organisation_name
+from dashboard.ledger.models.operations import actor_name
 
 MAX_EVENTS = 50
 
@@ -38,7 +34,6 @@ def requires_reauthentication(view: View) -> View:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(MANAGE_PEOPLE)
 def sign_in_policy_page(request: AuthenticatedRequest) -> HttpResponse:
-    """Show the rule, the users' factors and recent events; switch the rule."""
     if request.method == "POST":
         return _switch(request)
     context: dict[str, Any] = {
@@ -55,7 +50,6 @@ def sign_in_policy_page(request: AuthenticatedRequest) -> HttpResponse:
 @requires(MANAGE_PEOPLE)
 @requires_reauthentication
 def second_factor_reset(request: AuthenticatedRequest, user_id: int) -> HttpResponse:
-    """Reset a user's second factor after confirmation."""
     user = get_object_or_404(User, pk=user_id)
     if user.is_superuser and not request.user.is_superuser:
         raise PermissionDenied("Only a superuser can reset a superuser’s second factor.")

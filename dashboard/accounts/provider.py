@@ -6,7 +6,6 @@ the library, so that it can't open anybody's account.
 Source: OpenID Connect Core 1.0, 3.1.3.7; OpenID Connect Discovery 1.0, 4.3.
 """
 
-from functools import cached_property
 from typing import Any
 
 import jwt
@@ -17,6 +16,7 @@ from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOA
 from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.functional import cached_property
 
 from dashboard.accounts.sessions import absolute_url
 from dashboard.accounts.single_sign_on.policy import claims_second_factor, map_groups
@@ -38,8 +38,6 @@ class UnacceptableError(OAuth2Error):  # type: ignore[misc]  # it has no types
 
 
 class OrganisationAdapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # it has no types
-    """The client of the provider."""
-
     @cached_property
     def openid_config(self) -> dict[str, Any]:
         """Return the discovery document. Raises UnacceptableError if it is of another issuer."""
@@ -51,7 +49,6 @@ class OrganisationAdapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # 
         return document
 
     def get_callback_url(self, request: HttpRequest, app: Any) -> str:
-        """Return our callback URL."""
         return absolute_url(request, reverse("single-sign-on-callback"))
 
     def complete_login(
@@ -110,7 +107,6 @@ class OrganisationProvider(OpenIDConnectProvider):  # type: ignore[misc]  # it h
         return login
 
     def extract_uid(self, data: dict[str, Any]) -> str:
-        """Return the subject, the only identifier of a user."""
         return str(data["claims"]["sub"])
 
     def extract_extra_data(self, data: dict[str, Any]) -> dict[str, Any]:
@@ -128,7 +124,6 @@ class OrganisationProvider(OpenIDConnectProvider):  # type: ignore[misc]  # it h
         }
 
     def extract_common_fields(self, data: dict[str, Any]) -> dict[str, str]:
-        """Return the names for a new account."""
         claims = {**data["info"], **data["claims"]}
         names = {ours: str(claims.get(theirs) or "") for ours, theirs in NAME_CLAIMS.items()}
         if not names["first_name"] and not names["last_name"]:
@@ -144,7 +139,6 @@ provider_classes = [OrganisationProvider]
 
 
 def _key_of(keys: jwt.PyJWKSet, header: dict[str, Any]) -> jwt.PyJWK:
-    """Return the key that a token names, or the only one if it names none."""
     key_id = header.get("kid")
     matches = [key for key in keys.keys if key_id is None or key.key_id == key_id]
     if len(matches) != 1:

@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from dashboard.accounts.forms import LoginForm, PasswordForm
 from dashboard.accounts.second_factor.policy import count_wrong_try, remaining_pause
-from dashboard.accounts.sign_in_attempts import is_address_locked
+from dashboard.accounts.sign_in import is_address_locked
 from dashboard.accounts.single_sign_on.policy import organisation_name
 
 
@@ -33,7 +33,6 @@ class Login(LoginView):
     redirect_authenticated_user = True
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Add the organization's provider, if configured."""
         return {**super().get_context_data(**kwargs), "organisation": organisation_name()}
 
     def form_valid(self, form: Any) -> HttpResponse:
@@ -49,7 +48,6 @@ class Login(LoginView):
         return response
 
     def form_invalid(self, form: Any) -> HttpResponse:
-        """Render the form with the number of tries left, also for unknown names."""
         left = tries_left(self.request, form.data.get("username"))
         if form.non_field_errors():  # The password has the focus then.
             del form.fields["username"].widget.attrs["autofocus"]
@@ -62,15 +60,12 @@ class ThrottledMixin:
     request: HttpRequest
 
     def throttled_user(self) -> User:
-        """Return the user whose tries are counted: the signed-in one."""
         return self.request.user  # type: ignore[return-value]  # these views require a sign-in
 
     def is_wrong_try(self, form: Any) -> bool:
-        """Whether the form is invalid because of the password, the code or the passkey."""
         return True
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Validate the form, unless the user is locked out."""
         user = self.throttled_user()
         if rest := remaining_pause(user):
             return paused(request, rest)
@@ -81,7 +76,6 @@ class ThrottledMixin:
         return response
 
     def form_invalid(self, form: Any) -> HttpResponse:
-        """Count the try, and render the form with status 422."""
         if self.is_wrong_try(form):
             count_wrong_try(self.request, self.throttled_user())
         response: HttpResponse = super().form_invalid(form)  # type: ignore[misc]
@@ -102,8 +96,6 @@ class ThrottledMixin:
 
 
 class Password(ThrottledMixin, SuccessMessageMixin, PasswordChangeView):  # type: ignore[type-arg]
-    """Change the user's own password."""
-
     template_name = "accounts/password.html"
     form_class = PasswordForm
     success_url = reverse_lazy("overview")
@@ -139,7 +131,6 @@ def locked(
 
 
 def paused(request: HttpRequest, rest: timedelta, *, is_address: bool = False) -> HttpResponse:
-    """Respond with 429 and the time of the next try."""
     minutes = max(1, math.ceil(rest / timedelta(minutes=1)))
     context = {"minutes": minutes, "is_address": is_address}
     response = render(request, "accounts/locked.html", context, status=429)

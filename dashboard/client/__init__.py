@@ -1,6 +1,5 @@
 """The HTTP client of the service."""
 
-from dashboard.client.calls import Call, CallReport
 from dashboard.client.client import PublishingClient
 from dashboard.client.errors import (
     APIError,
@@ -20,7 +19,7 @@ from dashboard.client.errors import (
     StatusError,
 )
 from dashboard.client.retries import wait_before_retry_s
-from dashboard.client.session import deadline_counted_from, single_attempt
+from dashboard.client.session import Call, CallReport, deadline_counted_from, single_attempt
 
 __all__ = [
     "APIError",

@@ -8,24 +8,21 @@ from contextlib import AbstractContextManager, nullcontext
 
 import httpx
 
-from dashboard.client.calls import Call, CallReport, path
-from dashboard.client.session import Session
+from dashboard.client.session import Call, CallReport, Session, path
 from dashboard.contract.audiences import Audience, AudienceVersion, PublishRequest
 from dashboard.contract.conversations import Conversation
-from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import Page, PageItem, PageRequest
 from dashboard.contract.people import Person
+from dashboard.contract.resource import ListEnvelope
 from dashboard.contract.webhooks import SubscriptionPatch, WebhookSubscription
 
 
-class Resource:
-    """Some of the nine operations, over one session."""
-
+class ResourceClient:
     def __init__(self, session: Session) -> None:
         self._session = session
 
 
-class Pages(Resource):
+class Pages(ResourceClient):
     """Operations 1 to 3: list, create, get pages."""
 
     def list(
@@ -33,9 +30,7 @@ class Pages(Resource):
     ) -> ListEnvelope[PageItem]:
         """Return one page of the list. The spec gives neither order nor maximum."""
         call = Call(
-            operation="List pages",
-            path=path("pages"),
-            params={"cursor": cursor, "limit": limit},
+            operation="List pages", path=path("pages"), params={"cursor": cursor, "limit": limit}
         )
         return self._session.send(call, model=ListEnvelope[PageItem], use_cache=True)
 
@@ -47,12 +42,11 @@ class Pages(Resource):
         return self._session.send(call, model=Page)
 
     def get(self, page_id: str) -> Page:
-        """Return one page."""
         call = Call(operation="Get page", path=path("pages", page_id))
         return self._session.send(call, model=Page, use_cache=True)
 
 
-class Audiences(Resource):
+class Audiences(ResourceClient):
     """Operations 4 to 6: a page's audiences, publishing a version, the conversation."""
 
     def list(self, page_id: str) -> ListEnvelope[Audience]:
@@ -82,7 +76,6 @@ class Audiences(Resource):
         return self._session.send(call, model=AudienceVersion)
 
     def messages(self, page_id: str, audience_id: str) -> Conversation:
-        """Return the conversation in which the audience was written."""
         call = Call(
             operation="Get audience messages",
             path=path("pages", page_id, "audiences", audience_id, "messages"),
@@ -90,15 +83,13 @@ class Audiences(Resource):
         return self._session.send(call, model=Conversation)
 
 
-class People(Resource):
+class People(ResourceClient):
     """Operations 7 and 8: list people, search people. Never cached: they are personal data."""
 
     def list(self, *, cursor: str | None = None, limit: int | None = None) -> ListEnvelope[Person]:
         """Return one page of the list. The spec gives neither order nor maximum."""
         call = Call(
-            operation="List people",
-            path=path("persons"),
-            params={"cursor": cursor, "limit": limit},
+            operation="List people", path=path("persons"), params={"cursor": cursor, "limit": limit}
         )
         return self._session.send(call, model=ListEnvelope[Person])
 
@@ -114,9 +105,7 @@ class People(Resource):
         return self._session.send(call, model=ListEnvelope[Person])
 
 
-class WebhookSubscriptions(Resource):
-    """Operation 9: update a webhook subscription."""
-
+class WebhookSubscriptions(ResourceClient):
     def update(self, subscription_id: str, patch: SubscriptionPatch) -> WebhookSubscription:
         """Change what `patch` sets and return the subscription; `SubscriptionPatch()` reads it.
 
@@ -174,5 +163,4 @@ class PublishingClient(AbstractContextManager["PublishingClient"]):
         self.close()
 
     def close(self) -> None:
-        """Close all connections."""
         self._session.close()

@@ -1,4 +1,4 @@
-"""Read a response: bytes to text, text to JSON, JSON to a model of the contract.
+"""Read a response: bytes to text, text to JSON, JSON to a model of the contract, which is cached.
 
 A body is decompressed while it arrives, and never more of it than the limit. JSON that the
 dashboard can neither store nor show (nesting, numbers) costs as little as any unreadable value.
@@ -7,9 +7,10 @@ dashboard can neither store nor show (nesting, numbers) costs as little as any u
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
-from typing import Any, TypeVar
+from threading import Lock
+from typing import Any, Generic, TypeVar
 
 import httpx
 
@@ -24,7 +25,7 @@ from dashboard.contract.resource import (
 )
 
 MAX_BODY_BYTES = 32 * 1024 * 1024
-"""Maximum size of a decompressed response. Source: our choice (DESIGN.md)."""
+"""Maximum size of a decompressed response. Source: our choice."""
 MAX_ERROR_BODY_BYTES = 4 * 1024 * 1024
 """Maximum size of a response outside 2xx: a message, and each rejected field."""
 BODY_HEAD = 2_000
@@ -45,6 +46,9 @@ _ESCAPED_UNSTORABLE = re.compile(r"\\u(?:0000|d[89a-f])", re.IGNORECASE)
 """Escapes that can still be unstorable in a text returned by `decode_text`."""
 
 ModelT = TypeVar("ModelT", bound=Resource)
+KeyT = TypeVar("KeyT", bound=Hashable)
+InputT = TypeVar("InputT")
+ValueT = TypeVar("ValueT")
 
 
 def read_body(response: httpx.Response) -> bytes:
@@ -73,7 +77,6 @@ def read_error_body(response: httpx.Response) -> bytes:
 
 
 def _chunks(response: httpx.Response, max_bytes: int) -> Iterator[bytes]:
-    """Yield the decompressed body, and stop once it is larger than `max_bytes`."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in _ENCODINGS:
         raise httpx.DecodingError("an unexpected encoding")
@@ -92,7 +95,6 @@ def decode_text(body: bytes) -> str:
 
 
 def strip_unstorable(text: str) -> str:
-    """Return the text with U+FFFD for NUL and lone surrogates."""
     return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -126,10 +128,7 @@ def parse_json(text: str) -> Any:
 
 
 def _load(text: str) -> tuple[Any, dict[Location, str]]:
-    """Return the JSON value of a text that `decode_text` returned, with all its strings storable.
-
-    Also return the problem of each OverLimit in it, by its place. Raises ValueError.
-    """
+    """Return the value as `parse_json` does, and the problem of each OverLimit, by its place."""
     has_numbers = False
 
     def replace_number(digits: str) -> OverLimit:
@@ -157,7 +156,9 @@ def _load(text: str) -> tuple[Any, dict[Location, str]]:
     except RecursionError:
         raise ValueError(TOO_DEEP) from None
     is_over = _replace_deep_values(data) or has_numbers
-    data = _make_storable(data, text)
+    # Walking through every string costs as much as parsing; most responses need no change.
+    if _ESCAPED_UNSTORABLE.search(text):
+        data = _cleaned(data)
     return data, dict(_over_limits(data)) if is_over else {}
 
 
@@ -183,18 +184,11 @@ def _replace_deep_values(data: Any) -> bool:
 
 
 def _over_limits(value: Any, *location: int | str) -> Iterator[tuple[Location, str]]:
-    """Yield the place of each OverLimit, and its problem."""
     if isinstance(value, OverLimit):
         yield location, value.problem
     elif isinstance(value, _CONTAINERS):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _over_limits(inner, *location, key)
-
-
-def _make_storable(data: Any, text: str) -> Any:
-    """Return the JSON value of a text with all its strings storable."""
-    # Walking through every string costs as much as parsing; most responses need no change.
-    return _cleaned(data) if _ESCAPED_UNSTORABLE.search(text) else data
 
 
 def _cleaned(value: Any) -> Any:
@@ -207,3 +201,49 @@ def _cleaned(value: Any) -> Any:
             return {strip_unstorable(key): _cleaned(item) for key, item in value.items()}
         case _:
             return value
+
+
+class ByteBoundedCache(Generic[KeyT, InputT, ValueT]):
+    """Caches the value computed from the last input of each key, up to a size. Thread-safe.
+
+    An input is compared with the previous one by equality: hashing a long text is slower.
+    """
+
+    def __init__(self, max_bytes: int, *, size_of: Callable[[InputT, ValueT], int]) -> None:
+        """`size_of` estimates the bytes of an entry; above `max_bytes` the oldest are evicted."""
+        self._max_bytes = max_bytes
+        self._size_of = size_of
+        self._entries: dict[KeyT, tuple[InputT, ValueT, int]] = {}
+        self._bytes = 0
+        self._lock = Lock()
+
+    @property
+    def size_bytes(self) -> int:
+        return self._bytes
+
+    def clear(self) -> None:
+        with self._lock:
+            self._entries.clear()
+            self._bytes = 0
+
+    def get_or_compute(
+        self, key: KeyT, source: InputT, compute: Callable[[InputT], ValueT]
+    ) -> ValueT:
+        """Return `compute(source)`, the same object as long as this key's source is equal."""
+        entry = self._entries.get(key)
+        if entry is not None and entry[0] == source:
+            return entry[1]
+        value = compute(source)
+        size = self._size_of(source, value)
+        with self._lock:
+            self._drop(key)
+            if size <= self._max_bytes:
+                self._entries[key] = (source, value, size)
+                self._bytes += size
+            while self._bytes > self._max_bytes:
+                self._drop(next(iter(self._entries)))
+        return value
+
+    def _drop(self, key: KeyT) -> None:
+        if entry := self._entries.pop(key, None):
+            self._bytes -= entry[2]

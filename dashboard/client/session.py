@@ -1,23 +1,36 @@
-"""Send calls over httpx: authentication, deadline, retries where safe, and parsed responses."""
+"""Send calls over httpx, parse their responses, and report each call once.
+
+Authentication, the deadline, and retries where they are safe.
+"""
 
 import json
+import logging
 import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import cast
+from typing import Any, Literal, cast
+from urllib.parse import quote
 
 import httpx
 
-from dashboard.client.calls import Call, CallReport, reporting
-from dashboard.client.errors import APIError
-from dashboard.client.response_cache import ByteBoundedCache
+from dashboard import clock
+from dashboard.client.error_conversion import CONNECT_TIMEOUT_S, status_error, transport_error
+from dashboard.client.errors import (
+    APIError,
+    AuthenticationError,
+    InvalidResponseError,
+    NoResponseError,
+    StatusError,
+)
 from dashboard.client.response_parsing import (
+    ByteBoundedCache,
     ModelT,
     parse_response,
     read_body,
@@ -25,11 +38,12 @@ from dashboard.client.response_parsing import (
     strip_unstorable,
 )
 from dashboard.client.retries import wait_before_retry_s
-from dashboard.client.status_errors import status_error
-from dashboard.client.transport import PooledTransport, proxy_for, within_deadline
-from dashboard.client.transport_errors import CONNECT_TIMEOUT_S, transport_error
+from dashboard.client.transport import PooledTransport, proxy_for
 from dashboard.contract.wire import WireModel
+from dashboard.network import within_deadline
 
+PREFIX = "/v0"
+"""Every path of the spec begins with it (Versioning)."""
 CACHE_BYTES = 12 * 1024 * 1024
 """Size of cached responses and their parsed values. Part of the 32 MB cached per process."""
 MAX_CACHED_BODY_BYTES = 200_000
@@ -37,6 +51,111 @@ PARSED_SIZE_FACTOR = 6
 """Size of a body with its parsed values, relative to the body alone."""
 MIN_REDACTED_KEY = 8
 """Characters. A shorter API key may occur in a response by chance."""
+
+_DOT_SEGMENTS = {".": "%2E", "..": "%2E%2E"}
+_logger = logging.getLogger("dashboard.client")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call:
+    """One of the nine operations, with its arguments. `params` that are None are not sent."""
+
+    operation: str
+    path: str
+    method: Literal["GET", "POST", "PATCH"] = "GET"
+    params: dict[str, str | int | None] = field(default_factory=dict)
+    body: dict[str, Any] | None = None
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the call is a GET, or the empty PATCH that reads a subscription."""
+        return self.method == "GET" or (self.method == "PATCH" and not self.body)
+
+
+def path(*segments: str) -> str:
+    """Return the path of these segments, each fully percent-encoded.
+
+    Identifiers may be any text (spec), so `/`, `?`, `#`, `%` and `..` must arrive as they are.
+    """
+    url = PREFIX
+    for segment in segments:
+        # quote() leaves dots, and httpx resolves a segment of dots alone as a step in a directory.
+        encoded = _DOT_SEGMENTS.get(segment) or quote(segment, safe="", errors="surrogatepass")
+        url = f"{url}/{encoded}"
+    return url
+
+
+@dataclass(kw_only=True, slots=True)
+class CallReport:
+    """A call, including its retries; its result, once the call has ended.
+
+    `operation` is the spec's name for it ("List pages"); `path` is as sent, without the query,
+    which may contain a person's name. `started_at` is in UTC. `status_code` is None if no response
+    was received; `attempts` counts from 1.
+    """
+
+    operation: str
+    method: str
+    path: str
+    started_at: datetime
+    duration_ms: float = 0.0
+    status_code: int | None = None
+    error: APIError | None = None
+    attempts: int = 0
+    clock_ahead_s: float | None = None
+    """How far the service's clock is ahead of ours; None if the response has no readable date."""
+    response: WireModel | None = None
+    """The response, if it could be parsed. Never store it: it may contain personal data."""
+
+
+@contextmanager
+def reporting(call: Call, on_call: Callable[[CallReport], None] | None) -> Iterator[CallReport]:
+    """Report the call once, at the end of the block: in a response, or in an APIError.
+
+    The block sets `attempts`, `status_code` and `response`.
+    """
+    report = CallReport(
+        operation=call.operation, method=call.method, path=call.path, started_at=datetime.now(UTC)
+    )
+    start = time.monotonic()
+    try:
+        yield report
+    except APIError as error:
+        # A copy: this frame, which the error's traceback refers to, must not refer to the error.
+        _report(replace(report, error=error), start, on_call)
+        raise
+    _report(report, start, on_call)
+
+
+def _report(report: CallReport, start: float, on_call: Callable[[CallReport], None] | None) -> None:
+    report.duration_ms = (time.monotonic() - start) * 1000
+    if isinstance(report.error, StatusError | InvalidResponseError):
+        report.status_code = report.error.status_code
+    # Paths are percent-encoded, so no line break can forge a log line.
+    facts: dict[str, object] = {
+        "operation": report.operation,
+        "method": report.method,
+        "path": report.path,
+        "status": report.status_code,
+        "upstream_ms": round(report.duration_ms, 1),
+        "attempts": report.attempts,
+    }
+    level, line = logging.INFO, "%(method)s %(path)s %(status)s %(upstream_ms).0f ms"
+    if isinstance(report.error, NoResponseError):
+        # The message is our own; messages of the service are not logged.
+        facts["error"] = str(report.error)
+        level = logging.WARNING
+        line = "%(method)s %(path)s no response %(upstream_ms).0f ms: %(error)s"
+    elif isinstance(report.error, AuthenticationError):
+        level, line = logging.WARNING, f"{line}: the service rejected our key"
+    _logger.log(level, line, facts, extra={"facts": facts})
+    if on_call is None:
+        return
+    try:
+        on_call(report)
+    except Exception:
+        _logger.exception("The call listener failed on %s", report.operation)
+
 
 ParsedResponseCache = ByteBoundedCache[tuple[object, ...], bytes, WireModel]
 
@@ -113,7 +232,6 @@ class Session:
         )
 
     def close(self) -> None:
-        """Close all connections."""
         self._http.close()
 
     def send(self, call: Call, *, model: type[ModelT], use_cache: bool = False) -> ModelT:
@@ -205,7 +323,7 @@ def _clock_ahead_s(response: httpx.Response) -> float | None:
         return None
     if sent_at.tzinfo is None:
         sent_at = sent_at.replace(tzinfo=UTC)
-    return (sent_at - datetime.now(UTC)).total_seconds() + age_s
+    return (sent_at - clock.now()).total_seconds() + age_s
 
 
 def _drop_location(response: httpx.Response) -> None:

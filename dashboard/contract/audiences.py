@@ -5,10 +5,16 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dashboard.contract.dates import DateText
 from dashboard.contract.metadata import Metadata
 from dashboard.contract.resource import Resource
-from dashboard.contract.wire import ESSENTIAL, MAX_SAFE_INTEGER, Identifier, Number, WireModel
+from dashboard.contract.wire import (
+    ESSENTIAL,
+    MAX_SAFE_INTEGER,
+    DateText,
+    Identifier,
+    Number,
+    WireModel,
+)
 
 
 class VersionStatus(StrEnum):
@@ -42,6 +48,15 @@ class AudienceVersion(Resource):
     version_id: Annotated[Identifier, Field(min_length=1)]
     version_number: Annotated[int, Field(ge=-MAX_SAFE_INTEGER, le=MAX_SAFE_INTEGER)]
     """The spec gives no lower bound; ours mirrors the upper one, the safe integers of JSON."""
+
+    @property
+    def publish_state(self) -> dict[str, str | None]:
+        """What publishing changes, as on the wire: stored before, to compare with later."""
+        return {
+            "status": self.status,
+            "queuedAt": self.queued_at,
+            "publishedAt": self.published_at,
+        }
 
 
 class Audience(Resource):

@@ -7,8 +7,6 @@ from dashboard.contract.wire import Number, WireModel
 
 
 class ToolCall(WireModel):
-    """A tool the agent called, with what it gave and what came back."""
-
     id: str | None = None
     name: str | None = None
     arguments: dict[str, Any] | None = None
@@ -25,8 +23,6 @@ class Change(WireModel):
 
 
 class ContentPart(WireModel):
-    """A part of a message's content."""
-
     type: str | None = None
     text: str | None = None
 
@@ -46,8 +42,6 @@ class Message(WireModel):
 
 
 class ConversationFacts(WireModel):
-    """What identifies a conversation, and how far it was published."""
-
     conversation_id: str | None = None
     audience_id: str | None = None
     published_message_id: str | None = None

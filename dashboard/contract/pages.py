@@ -5,10 +5,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dashboard.contract.dates import DateText
 from dashboard.contract.metadata import Metadata, MetadataRequest
 from dashboard.contract.resource import Resource
-from dashboard.contract.wire import Count, Identifier, Number, WireModel
+from dashboard.contract.wire import Count, DateText, Identifier, Number, WireModel
 
 
 class PageType(StrEnum):
@@ -41,8 +40,6 @@ class Action(WireModel):
 
 
 class Image(WireModel):
-    """The image of a logo."""
-
     alt_text: str | None = None
     url: str | None = None
     file_id: str | None = None
@@ -50,8 +47,6 @@ class Image(WireModel):
 
 
 class Logo(WireModel):
-    """One logo of an action card."""
-
     image: Image | None = None
 
 
@@ -64,16 +59,12 @@ class ActionCardWidget(WireModel):
 
 
 class FooterLink(WireModel):
-    """One link of a footer group."""
-
     text: str | None = None
     url: str | None = None
     id: str | None = None
 
 
 class FooterLinkGroup(WireModel):
-    """A titled group of footer links."""
-
     id: str | None = None
     title: str | None = None
     links: list[FooterLink] | None = None

@@ -2,7 +2,7 @@
 
 An optional field costs itself. A required list or object reads as empty. An item of a nested list
 leaves an empty one in its place. An item of a response's list is left out. Each is set aside as
-received, with its path. Source: DESIGN.md, What the client accepts.
+received, with its path: one odd value must not hide the rest of a page. Source: our choice.
 """
 
 import json
@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import UnionType
-from typing import Annotated, Any, Self, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Generic, Self, TypeVar, Union, get_args, get_origin
 
 from pydantic import PrivateAttr, ValidationError
 from pydantic.fields import FieldInfo
 
-from dashboard.contract.wire import ESSENTIAL, WireModel
+from dashboard.contract.wire import ESSENTIAL, Count, WireModel
 
 Location = tuple[int | str, ...]
 
@@ -55,17 +55,14 @@ class UnreadableValue:
 
     @property
     def path(self) -> str:
-        """The path of the problem, such as `items.3.status`."""
         return problem_path(self.problem_location)
 
     @property
     def index(self) -> int:
-        """The place of an unreadable item in its list."""
         return int(self.location[-1])
 
     @property
     def name(self) -> str:
-        """The name that an unreadable item has; empty if it has none."""
         fields = self.raw if isinstance(self.raw, dict) else {}
         names = (fields.get(key) for key in _NAMES)
         return next((name[:MAX_NAME] for name in names if name and isinstance(name, str)), "")
@@ -92,16 +89,13 @@ class Resource(WireModel):
 
     @property
     def unreadable(self) -> tuple[UnreadableValue, ...]:
-        """What could not be read in it."""
         return self._unreadable
 
     def set_aside(self, values: Iterable[UnreadableValue]) -> None:
-        """Attach what could not be read."""
         self._unreadable = tuple(values)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read JSON that `to_json` returned."""
         try:
             return cls.model_validate_json(text)
         except ValidationError:
@@ -115,13 +109,45 @@ class Resource(WireModel):
         return received
 
     def to_json(self) -> str:
-        """Return the JSON object as received, as text."""
         if not self._unreadable:
             return super().to_json()
         return json.dumps(self.as_received(), ensure_ascii=False, separators=(",", ":"))
 
 
 ResourceT = TypeVar("ResourceT", bound=Resource)
+ItemT = TypeVar("ItemT", bound=Resource)
+
+
+class ListEnvelope(Resource, Generic[ItemT]):
+    """One part of a list. Source: spec, Paginated list envelope."""
+
+    has_more: bool
+    # Without it, the list would seem to be empty.
+    items: Annotated[list[ItemT], ESSENTIAL]
+    total_count: Count
+    next_cursor: str | None = None
+
+    @property
+    def unreadable_items(self) -> list[UnreadableValue]:
+        return [value for value in self.unreadable if value.location[0] == "items"]
+
+    def set_aside(self, values: Iterable[UnreadableValue]) -> None:
+        """Attach what could not be read inside an item to that item."""
+        own: list[UnreadableValue] = []
+        inside: dict[int | str, list[UnreadableValue]] = {}
+        for value in values:
+            match value.location:
+                case ("items", index, _, *_):
+                    inside.setdefault(index, []).append(value)
+                case _:
+                    own.append(value)
+        super().set_aside(own)
+        left_out = {value.index for value in self.unreadable_items}
+        received = range(len(self.items) + len(left_out))
+        readable = (index for index in received if index not in left_out)
+        for index, item in zip(readable, self.items, strict=True):
+            if index in inside:
+                item.set_aside(below(inside[index], "items", index))
 
 
 def read_resource(
@@ -143,12 +169,10 @@ def read_resource(
 
 
 def problem_path(location: Location) -> str:
-    """Return a location as a path, such as `items.3.status`."""
     return ".".join(str(step) for step in location) or "(the whole response)"
 
 
 def _validate(model: type[ResourceT], data: Any) -> tuple[ResourceT | None, dict[Location, str]]:
-    """Return the resource, or None and the problems by location."""
     try:
         # Our own names of fields are unknown to the wire.
         return model.model_validate(data, by_name=False), {}
@@ -223,7 +247,6 @@ def _loss(model: type[Resource], data: Any, location: Location) -> tuple[Locatio
 
 
 def _empty(kind: Any) -> Any:
-    """Return the empty JSON value of a kind; _NOTHING if it has none."""
     if get_origin(kind) is list:
         return []
     if _is_model(kind) and not issubclass(kind, Resource):
@@ -236,7 +259,6 @@ def _is_model(kind: Any) -> bool:
 
 
 def _bare(annotation: Any) -> Any:
-    """Return an annotation without None and without metadata."""
     if get_origin(annotation) is Annotated:
         return _bare(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):
@@ -246,12 +268,10 @@ def _bare(annotation: Any) -> Any:
 
 @lru_cache(maxsize=64)
 def _fields(model: type[WireModel]) -> dict[str, FieldInfo]:
-    """Return the fields of a model by their names on the wire."""
     return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def _plain(value: Any) -> Any:
-    """Return JSON in which each OverLimit is a text."""
     match value:
         case OverLimit():
             return value.text

@@ -2,9 +2,8 @@
 
 from enum import StrEnum
 
-from dashboard.contract.dates import DateText
 from dashboard.contract.resource import Resource
-from dashboard.contract.wire import Identifier, WireModel
+from dashboard.contract.wire import DateText, Identifier, WireModel
 
 
 class EventName(StrEnum):

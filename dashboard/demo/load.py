@@ -1,26 +1,24 @@
 """Fill an empty database: accounts, the service's sample, and a ledger as after weeks of use."""
 
+import logging
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Protocol, cast
 
 from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.module_loading import import_string
 
+from dashboard import clock
 from dashboard.contract.audiences import AudienceVersion
-from dashboard.demo import ledger_history
-from dashboard.demo.notifications import add_notifications
-from dashboard.demo.operations import save_operations
-from dashboard.demo.outside_publishes import add_outside_publishes
+from dashboard.demo import history
+from dashboard.demo.operations import add_operations
 from dashboard.demo.releases import add_releases
-from dashboard.demo.saved_views import add_saved_views
-from dashboard.demo.scenarios import past_operations
-from dashboard.encryption import encrypt
-from dashboard.ledger.receiver import get_receiver, set_signing_secret, switch_receiver
+from dashboard.saved_views.rules import create_view
 from dashboard.service.crawling import suppress_call_reports
+from dashboard.webhooks.receiver import get_receiver, set_signing_secret, switch_receiver
 
 SAMPLE = "dashboard.embedded_api.sample.Sample"
 """Named by path, because only settings may import the embedded API."""
@@ -58,33 +56,43 @@ class SampleService(Protocol):
 
 
 def sample_service(now: datetime) -> SampleService:
-    """Return the sample data relative to `now`."""
     return cast("SampleService", import_string(SAMPLE)(now))
 
 
 def fill(sample: SampleService, *, people: int, progress: ReportProgress) -> None:
     """Create everything in one transaction: an interrupted demo starts over."""
-    now = timezone.now()
-    with transaction.atomic(), suppress_call_reports():
+    now = clock.now()
+    with transaction.atomic(), suppress_call_reports(), _operations_not_logged():
         accounts = make_accounts()
         if not sample.is_loaded():  # `load_sample_data` may have done so
             sample.load(people_count=people, progress=progress)
         progress("the history of the last weeks")
-        ledger_history.save_seen_versions(sample.versions_seen())
-        ledger_history.read_first_page()
-        ledger_history.backdate_records()
-        ledger_history.add_subscriptions(
-            sample.subscription_ids(), added_by=accounts["demo"], now=now
-        )
-        save_operations(past_operations(now), accounts)
-        add_outside_publishes()
+        history.save_seen_versions(sample.versions_seen())
+        history.read_first_page()
+        history.backdate_records()
+        history.add_subscriptions(sample.subscription_ids(), added_by=accounts["demo"], now=now)
+        add_operations(now, accounts)
+        history.add_publications()
         add_releases(now, accounts)
-        add_notifications(now, accounts)
-        add_saved_views(accounts)
+        history.roll_back_one(accounts["publisher"])
+        history.add_notifications(now, accounts)
+        for view in history.TEXTS["saved_views"]:
+            columns = {name: value for name, value in view.items() if name != "owner"}
+            create_view(accounts[view["owner"]], **columns)
+
+
+@contextmanager
+def _operations_not_logged() -> Iterator[None]:
+    """Keep what is sent for the history out of the log: a start shows its progress alone."""
+    logger = logging.getLogger("dashboard.operations")
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = False
 
 
 def make_accounts() -> dict[str, User]:
-    """Create the missing accounts, and return all by name."""
     accounts = {}
     for name, groups in GROUPS.items():
         is_root = name == "demo"
@@ -109,7 +117,7 @@ def subscribe_receiver(sample: SampleService, address: str) -> None:
     path = reverse("hook", kwargs={"secret": receiver.secret})
     subscription_id, secret = sample.subscribe_receiver(address.rstrip("/") + path)
     if secret:
-        set_signing_secret(encrypt(secret), by="demo")
+        set_signing_secret(secret, by="demo")
         demo = User.objects.get(username="demo")
         with suppress_call_reports():
-            ledger_history.add_subscription("Receiver of this demo", subscription_id, added_by=demo)
+            history.add_subscription("Receiver of this demo", subscription_id, added_by=demo)

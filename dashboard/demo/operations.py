@@ -1,7 +1,8 @@
-"""Save past operations with their attempts."""
+"""The operations of the past weeks that fit the versions, pages and subscriptions in the ledger."""
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
@@ -9,83 +10,245 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 
-from dashboard.ledger.models import Attempt, Operation
+from dashboard.client import (
+    APIError,
+    AuthenticationError,
+    ConflictError,
+    ConnectError,
+    InvalidRequestError,
+    RateLimitedError,
+    ResponseLostError,
+)
+from dashboard.contract.audiences import AudienceVersion, VersionStatus
+from dashboard.contract.pages import PageItem, PageRequest, PageStatus
+from dashboard.contract.wire import WireModel, read_date
+from dashboard.demo.history import TEXTS
+from dashboard.ledger.models import (
+    Attempt,
+    AudienceRecord,
+    Operation,
+    PageRecord,
+    SubscriptionRecord,
+    VersionRecord,
+)
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import MAX_RESPONSE_CHARACTERS, OPEN, AttemptResult, Target
+from dashboard.operations.execution import attempt_result_for
 
-COLLEAGUES = {
-    "Ingrid Solberg": 5.0,
-    "Tomasz Wilk": 4.0,
-    "Amara Okafor": 4.0,
-    "Jo Lindqvist": 2.0,
-    "Maximiliana Østergaard-Lindenskjold": 1.0,
-    "demo": 3.0,
-    "publisher": 4.0,
-}
-"""Actors by weight; those without an account have left."""
+IN_USE = timedelta(days=42)
+SEND_DELAY = timedelta(milliseconds=180)
+"""Between sending a request and the time recorded by the service."""
+CHECKED_AFTER = timedelta(minutes=3)
+TIME_LIMIT_S = 30.0
+PUBLISH, UPDATE = OperationKind.PUBLISH_VERSION, OperationKind.UPDATE_SUBSCRIPTION
+CREATE_PAGE = OperationKind.CREATE_PAGE
 
 
-@dataclass(frozen=True)
-class PastOperation:
-    """A past operation with one attempt, which took `took_s` seconds."""
-
-    kind: OperationKind
-    at: datetime
-    target: Target
-    body: Any
-    result: AttemptResult
-    took_s: float
-    before: Any = None
-    checked_at: datetime | None = None
-    found: str = ""
-    outcome: Outcome | None = None
-    """Set if a later check settled it; otherwise the attempt's outcome counts."""
-
-
-def save_operations(past: Iterable[PastOperation], accounts: dict[str, User]) -> None:
-    """Save the operations with their attempts."""
+def add_operations(now: datetime, accounts: dict[str, User]) -> None:
+    rng = Random("past")  # noqa: S311 (not for security)
+    attempts = [*_publishes(rng, now), *_pages_created(rng, now), *_subscriptions_changed(rng, now)]
+    attempts.sort(key=lambda attempt: attempt.sent_at)
+    weights = TEXTS["colleagues"]
     dice = Random("operations")  # noqa: S311 (not for security)
-    rows = [_rows(one, dice, accounts) for one in sorted(past, key=lambda one: one.at)]
-    Operation.objects.bulk_create(operation for operation, _ in rows)
-    Attempt.objects.bulk_create(attempt for _, attempt in rows)
+    for attempt in attempts:
+        operation = attempt.operation
+        name = dice.choices(list(weights), list(weights.values()))[0]
+        operation.actor = accounts.get(name)
+        operation.actor_name = attempt.actor_name = name
+        key = UUID(int=dice.getrandbits(128), version=4)
+        operation.operation_key = str(key)
+        if operation.kind == OperationKind.PUBLISH_VERSION:
+            # As the dashboard's own.
+            groups = (key.hex[start : start + 4] for start in range(0, 20, 4))
+            operation.operation_key = f"pr-{'-'.join(groups)}"
+            operation.body_sent = {"operationKey": operation.operation_key}
+    Operation.objects.bulk_create(attempt.operation for attempt in attempts)
+    Attempt.objects.bulk_create(attempts)
 
 
-def _rows(
-    past: PastOperation, dice: Random, accounts: dict[str, User]
-) -> tuple[Operation, Attempt]:
-    name = dice.choices(list(COLLEAGUES), list(COLLEAGUES.values()))[0]
-    key = UUID(int=dice.getrandbits(128), version=4)
-    operation_key, body = str(key), past.body
-    if past.kind is OperationKind.PUBLISH_VERSION:
-        # As the dashboard's own.
-        operation_key = "pr-" + "-".join(key.hex[start : start + 4] for start in range(0, 20, 4))
-        body = {"operationKey": operation_key}
-    ended = past.at + timedelta(seconds=past.took_s)
-    outcome = past.outcome or past.result.outcome
+def _attempt(
+    kind: OperationKind,
+    at: datetime,
+    target: Target,
+    result: AttemptResult,
+    took_s: float,
+    **columns: Any,
+) -> Attempt:
+    """Return the only attempt of a past operation; `columns` are the operation's."""
+    ended = at + timedelta(seconds=took_s)
     operation = Operation(
-        operation_key=operation_key,
-        kind=past.kind,
-        outcome=outcome,
-        actor=accounts.get(name),
-        actor_name=name,
-        requested_at=past.at,
-        settled_at=None if outcome in OPEN else past.checked_at or ended,
-        changed_at=past.checked_at or ended,
-        body_sent=body,
-        before=past.before,
-        checked_at=past.checked_at,
-        check_result=past.found,
-        **asdict(past.target),
+        kind=kind,
+        outcome=result.outcome,
+        requested_at=at,
+        settled_at=None if result.outcome in OPEN else ended,
+        changed_at=ended,
+        **asdict(target),
+        **columns,
     )
-    attempt = Attempt(
+    return Attempt(
         operation=operation,
         number=1,
-        actor_name=name,
-        sent_at=past.at,
+        sent_at=at,
         ended_at=ended,
-        outcome=past.result.outcome,
-        message=past.result.message,
-        status_code=past.result.status_code,
-        response_body=past.result.response_body[:MAX_RESPONSE_CHARACTERS],
+        outcome=result.outcome,
+        message=result.message,
+        status_code=result.status_code,
+        response_body=result.response_body[:MAX_RESPONSE_CHARACTERS],
     )
-    return operation, attempt
+
+
+def _failure(
+    rng: Random, kind: OperationKind, at: datetime, target: Target, error: APIError, **columns: Any
+) -> Attempt:
+    took_s = rng.uniform(0.05, 0.4)
+    return _attempt(kind, at, target, attempt_result_for(error), took_s, **columns)
+
+
+def _publishes(rng: Random, now: datetime) -> Iterator[Attempt]:
+    """Yield publishes for most of the recorded versions, some with failures."""
+    names = {
+        (row.page_id, row.audience_id): row.name
+        for row in AudienceRecord.objects.only("page_id", "audience_id", "name")
+    }
+    stuck_id = _longest_queued_id()
+    for record in VersionRecord.objects.order_by("pk"):
+        version, queued = record.version, read_date(record.version.queued_at)
+        if not queued or queued < now - IN_USE:
+            continue
+        name = names.get((record.page_id, record.audience_id), "")
+        version_ids = (record.page_id, record.audience_id, record.version_id)
+        target = Target(*version_ids, record.version_number, target_name=name)
+        if record.version_id == stuck_id:
+            yield _lost_response(target, version, queued)
+        elif rng.random() < 0.72:
+            yield from _publish(rng, target, version, queued)
+
+
+def _publish(
+    rng: Random, target: Target, version: AudienceVersion, queued: datetime
+) -> Iterator[Attempt]:
+    at = queued - SEND_DELAY
+    if rng.random() < 0.03:
+        earlier = at - timedelta(seconds=rng.uniform(40, 600))
+        yield _failure(rng, PUBLISH, earlier, target, rng.choice(_ERRORS))
+    if rng.random() < 0.02:
+        attempt = _lost_response(target, version, queued)
+        # A check settled it later.
+        checked = attempt.operation
+        checked.checked_at = checked.settled_at = checked.changed_at = queued + CHECKED_AFTER
+        checked.outcome = Outcome.ACCEPTED
+        checked.check_result = (
+            f"version {target.version_number} is queued: the request was executed"
+        )
+        yield attempt
+    else:
+        unset = ("published_at", "cancelled_at", "obsolete_at", "archived_at", "queue_duration_ms")
+        as_queued = dict.fromkeys(unset) | {"status": VersionStatus.QUEUED.value}
+        response = _accepted(200, version.model_copy(update=as_queued))
+        took_s, before = rng.uniform(0.2, 1.1), _draft_fields(version)
+        yield _attempt(PUBLISH, at, target, response, took_s, before=before)
+    cancelled = read_date(version.cancelled_at)
+    if cancelled and rng.random() < 0.3:
+        later = cancelled + timedelta(seconds=rng.uniform(30, 900))
+        yield _failure(rng, PUBLISH, later, target, _CANCELLED)
+
+
+def _lost_response(target: Target, version: AudienceVersion, queued: datetime) -> Attempt:
+    """Return a publish that was executed, but whose response was lost; a check can settle it."""
+    message = f"The service didn't respond within {TIME_LIMIT_S:g} s."
+    lost = attempt_result_for(ResponseLostError(message))
+    at, before = queued - SEND_DELAY, _draft_fields(version)
+    return _attempt(PUBLISH, at, target, lost, TIME_LIMIT_S, before=before)
+
+
+def _draft_fields(version: AudienceVersion) -> Any:
+    draft = {"status": VersionStatus.DRAFT.value, "queued_at": None, "published_at": None}
+    return version.model_copy(update=draft).publish_state
+
+
+def _pages_created(rng: Random, now: datetime) -> Iterator[Attempt]:
+    for record in PageRecord.objects.filter(created_at__gte=now - IN_USE).order_by("created_at"):
+        page = record.page
+        at = (record.created_at or now) - SEND_DELAY
+        body = _request_of(page)
+        if rng.random() < 0.25:
+            earlier = at - timedelta(seconds=rng.uniform(30, 200))
+            nowhere = Target(target_name=record.name)
+            refused = body | {"pageContext": " "}
+            yield _failure(rng, CREATE_PAGE, earlier, nowhere, _NO_CONTEXT, body_sent=refused)
+        as_created = {
+            "audiences_count": 0,
+            "status": PageStatus.DRAFT.value,
+            "updated_at": page.created_at,
+            "archived_at": None,
+        }
+        target = Target(record.page_id, target_name=record.name)
+        response = _accepted(201, page.model_copy(update=as_created))
+        yield _attempt(CREATE_PAGE, at, target, response, rng.uniform(0.4, 1.3), body_sent=body)
+
+
+def _subscriptions_changed(rng: Random, now: datetime) -> Iterator[Attempt]:
+    """Yield some updates of `active`, and a URL that the service rejected today."""
+    for number, record in enumerate(SubscriptionRecord.objects.order_by("pk")):
+        target = Target(subscription_id=record.subscription_id, target_name=record.label)
+        at = now - timedelta(days=rng.uniform(2, 5))
+        for active in (record.active, not record.active) * rng.randint(1, 3):
+            before = record.subscription.model_copy(update={"active": not active}).to_wire()
+            response = _accepted(200, record.subscription.model_copy(update={"active": active}))
+            columns = {"body_sent": {"active": active}, "before": before}
+            yield _attempt(UPDATE, at, target, response, rng.uniform(0.1, 0.5), **columns)
+            at -= timedelta(days=rng.uniform(0.01, 6))
+        if number == 1:
+            body = {"url": record.url.replace("https", "htps", 1)}
+            today = now - timedelta(minutes=52)
+            yield _failure(rng, UPDATE, today, target, _NO_ADDRESS, body_sent=body)
+
+
+def _longest_queued_id() -> str:
+    """Return the id of the version that has been queued longest, or ""."""
+    records = AudienceRecord.objects.filter(latest_status=VersionStatus.QUEUED)
+    waiting = [version for record in records if (version := record.audience.latest_version)]
+    dates = [(version.queued_at or "~", version.version_id) for version in waiting]
+    return min(dates, default=("", ""))[1]
+
+
+def _request_of(page: PageItem) -> dict[str, Any]:
+    sent = page.to_wire()
+    sent["actions"] = [
+        {name: value for name, value in action.items() if name != "actionIndex"}
+        for action in sent["actions"]
+    ]
+    names = [field.alias or "" for field in PageRequest.model_fields.values()]
+    return {name: sent[name] for name in names if sent.get(name) is not None}
+
+
+def _accepted(status_code: int, body: WireModel) -> AttemptResult:
+    response = body.to_json()
+    return AttemptResult(Outcome.ACCEPTED, status_code=status_code, response_body=response)
+
+
+def _problem(status: int, title: str, detail: str, **more: Any) -> dict[str, Any]:
+    body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **more}
+    return {"status_code": status, "message": detail, "body": json.dumps(body)}
+
+
+def _invalid(path: str, message: str) -> InvalidRequestError:
+    errors = [{"path": path, "message": message}]
+    detail = "The request was not accepted."
+    return InvalidRequestError(**_problem(422, "Unprocessable Entity", detail, errors=errors))
+
+
+_CANCELLED = ConflictError(
+    **_problem(409, "Conflict", "This version was canceled, so it can't be published.")
+)
+_NO_CONTEXT = _invalid("pageContext", "must not be blank")
+_NO_ADDRESS = _invalid("url", "must be an absolute http or https URL with a host")
+_BAD_KEY = "The x-api-key header is missing, or its key is unknown or revoked."
+_TOO_MANY = _problem(429, "Too Many Requests", "Too many requests: wait 20 seconds.")
+_ERRORS: tuple[APIError, ...] = (
+    ConnectError("Couldn't reach the service: service.kestrel.example refused the connection."),
+    ConnectError("Couldn't reach the service: unknown host service.kestrel.example."),
+    AuthenticationError(**_problem(401, "Unauthorized", _BAD_KEY)),
+    RateLimitedError(**_TOO_MANY, retry_after_s=20.0),
+)
+"""Errors of publishes that were not executed."""

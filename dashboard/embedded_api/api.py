@@ -11,7 +11,7 @@ from dashboard.embedded_api.keys import ServiceKey
 from dashboard.embedded_api.parser import JsonParser
 from dashboard.embedded_api.problems import Problem, add_exception_handlers
 from dashboard.embedded_api.requests import NO_NUL, PATTERNS
-from dashboard.embedded_api.routers import audiences, events, pages, people, webhooks
+from dashboard.embedded_api.routers import audiences, pages, people, webhooks
 
 DESCRIPTION = f"""\
 Pages, audiences and their versions, the conversations in which audiences were written, people,
@@ -36,7 +36,7 @@ and webhook subscriptions. What the interface specification leaves open, this se
 
 
 def _new_api(namespace: str) -> NinjaAPI:
-    made = NinjaAPI(
+    api = NinjaAPI(
         title="Page and Audience Publishing Service",
         version="v0",
         description=DESCRIPTION,
@@ -46,8 +46,8 @@ def _new_api(namespace: str) -> NinjaAPI:
         docs_url=None,
         openapi_url=None,
     )
-    add_exception_handlers(made)
-    return made
+    add_exception_handlers(api)
+    return api
 
 
 api = _new_api("v0")
@@ -58,7 +58,7 @@ api.add_router("/webhook_subscriptions", webhooks.router)
 
 extras = _new_api("extras")
 """Outside /v0, which is the interface specification's."""
-extras.add_router("/events", events.router)
+extras.add_router("/events", webhooks.form_events)
 
 
 def openapi_document(script_prefix: str = "/") -> dict[str, Any]:
@@ -82,8 +82,10 @@ def openapi_document(script_prefix: str = "/") -> dict[str, Any]:
 
 def _add_patterns(document: dict[str, Any]) -> None:
     """Add what texts of a request may contain: nothing has a NUL character."""
-    operations = [each for methods in document["paths"].values() for each in methods.values()]
-    parameters = [each for operation in operations for each in operation["parameters"]]
+    operations = [
+        operation for methods in document["paths"].values() for operation in methods.values()
+    ]
+    parameters = [parameter for operation in operations for parameter in operation["parameters"]]
     for parameter in parameters:
         if pattern := PATTERNS.get(parameter["name"]):
             parameter["schema"]["pattern"] = pattern
@@ -100,7 +102,6 @@ def _add_patterns(document: dict[str, Any]) -> None:
 
 
 def _objects_in(value: Any) -> Iterator[dict[str, Any]]:
-    """Yield each JSON object within a value."""
     if isinstance(value, dict):
         yield value
     for inner in value.values() if isinstance(value, dict) else value or ():

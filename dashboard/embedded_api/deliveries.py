@@ -1,106 +1,140 @@
-"""Deliveries of events: whom one is due to, its result, sending it again, and deleting old ones.
+"""Announce events and deliver them, delete old ones: tasks of `manage.py worker`; send again.
 
 Any number of workers may run. What a killed worker was sending is sent again when its claim has
 ended, with the same id.
 """
 
-from dataclasses import dataclass
+import json
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from functools import partial
+from threading import Event
 
+from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Min, QuerySet
-from django.utils import timezone
+from django.db.models import Min, QuerySet
 
-from dashboard.embedded_api.events import RETRIED_FOR, announce_due
+from dashboard import clock
+from dashboard.embedded_api.events import (
+    AT_ONCE,
+    RETRIED_FOR,
+    announce_due,
+    earliest_event,
+    earliest_retry,
+    payload_of,
+)
 from dashboard.embedded_api.models import (
     DeliveryAttempt,
-    DeliveryState,
+    EventDeliveryState,
+    Subscription,
     WebhookDelivery,
     WebhookEvent,
 )
-from dashboard.work.claims import Claim, back_off
-from dashboard.work.sender import Kind, Receiver
+from dashboard.embedded_api.signing import secret_of, sign
+from dashboard.encryption import DecryptionError
+from dashboard.work.claims import Claim, claim_next, earliest
+from dashboard.work.deliveries import (
+    DeliveryResult,
+    drop_waiting,
+    post_webhook,
+    record_attempt,
+    send_all_again,
+)
+from dashboard.work.sender import SENDER, DueReceiver, OwnerKind
+from dashboard.work.tasks import WorkerTask, attempt
 
 STORED_FOR = timedelta(days=30)
-RESTORED = (
-    "The database was restored from a backup. It may have been sent after the backup: send it "
-    "again if it wasn’t."
-)
+UNEXPECTED = DeliveryResult("The service failed unexpectedly. The error was logged.")
 _PRUNED_AT_ONCE = 500
 
 
-@dataclass(frozen=True)
-class Result:
-    """The result of an attempt, or why there was none."""
-
-    state: DeliveryState
-    """Waiting: it failed, and is tried again."""
-    problem: str = ""
-    """Why it failed, in a sentence."""
-    status_code: int | None = None
-    retry_after: timedelta = timedelta()
-    is_own: bool = False
-    """Whether it says nothing about other deliveries to the same receiver."""
+def deliver_events(worker_id: str, stop: Event) -> None:
+    """Announce and deliver what is due until stopped; what is being sent is finished first."""
+    SENDER.run(_due_receivers, partial(_send_next, worker_id), stop)
 
 
-def due_receivers(now: datetime) -> list[Receiver]:
-    """Return the subscriptions to which an event is due. One query."""
-    due = WebhookDelivery.objects.filter(wake_at__lte=now).order_by()
-    rows = due.values_list("subscription", "subscription__url").annotate(Min("wake_at"))
-    return [
-        Receiver(pk, url or "", owner=f"subscription {pk}", due_at=due_at, kind=Kind.SUBSCRIPTION)
-        for pk, url, due_at in rows
-    ]
+def deliver_pending(worker_id: str) -> int:
+    """Announce and deliver all that is due now; return the number of attempts. For tests."""
+    return SENDER.send_here(_due_receivers, partial(_send_next, worker_id))
 
 
-@transaction.atomic
-def record_result(claim: Claim[WebhookDelivery], result: Result, *, began_at: datetime) -> None:
-    """Record the result of a claimed delivery, and when it is tried again if it failed."""
-    delivery, now = claim.row, timezone.now()
-    state, next_attempt_at = result.state, None
-    if state == DeliveryState.WAITING:
-        next_attempt_at = now + back_off(delivery.attempt_count + 1, result.retry_after)
-        if next_attempt_at > delivery.retry_until:
-            state, next_attempt_at = DeliveryState.GIVEN_UP, None
-    was_sent = state != DeliveryState.NOT_SENT
-    is_ours = claim.let_go(
-        next_attempt_at,
-        state=state,
-        url=delivery.url,
-        attempt_count=F("attempt_count") + int(was_sent),
-        status_code=result.status_code,
-        problem=result.problem,
+def _due_receivers() -> Sequence[DueReceiver]:
+    """Announce what has occurred until somebody is to be sent to. One query for the receivers."""
+    while True:
+        announced, now = announce_due(clock.now()), clock.now()
+        due = WebhookDelivery.objects.filter(wake_at__lte=now).order_by()
+        rows = due.values_list("subscription", "subscription__url").annotate(Min("wake_at"))
+        receivers = [
+            DueReceiver(pk, url or "", f"subscription {pk}", due_at, OwnerKind.SUBSCRIPTION)
+            for pk, url, due_at in rows
+        ]
+        if receivers or announced < AT_ONCE:
+            return receivers
+
+
+def _send_next(worker_id: str, receiver: DueReceiver) -> None:
+    to_receiver = WebhookDelivery.objects.filter(subscription=receiver.pk)
+    if claim := claim_next(to_receiver, worker_id, clock.now()):
+        attempt(claim, _deliver, partial(_record_result, result=UNEXPECTED))
+
+
+def _deliver(claim: Claim[WebhookDelivery]) -> None:
+    """Send a delivery once, unless its subscription no longer selects the event."""
+    subscription, event = claim.row.subscription, claim.row.event
+    if subscription is None:
+        problem = "The subscription was deleted."
+    elif not subscription.active:
+        problem = "The subscription is turned off."
+    elif event.name not in (subscription.events or ()):
+        problem = "The subscription no longer selects this event."
+    else:
+        claim.row.url = subscription.url
+        with claim.renewed():
+            result = _send(event, subscription)
+        _record_result(claim, result)
+        return
+    claim.let_go(None, state=EventDeliveryState.NOT_SENT, problem=problem, status_code=None)
+
+
+def _send(event: WebhookEvent, subscription: Subscription) -> DeliveryResult:
+    body = json.dumps(payload_of(event), separators=(",", ":")).encode()
+    try:
+        signature = sign(secret_of(subscription), event.event_id, clock.now(), body)
+    except DecryptionError:
+        problem = "The secret can’t be decrypted: rotate it, or restore the previous SECRET_KEY."
+        return DeliveryResult(problem, is_shared=True)
+    return post_webhook(
+        subscription.url, body, signature, allows_private=settings.EVENTS_TO_PRIVATE_ADDRESSES
     )
-    if is_ours and was_sent:
-        DeliveryAttempt.objects.create(
+
+
+def _record_result(claim: Claim[WebhookDelivery], result: DeliveryResult) -> None:
+    delivery = claim.row
+    record_attempt(
+        claim,
+        result,
+        DeliveryAttempt(
             delivery=delivery,
-            at=began_at,
-            duration=now - began_at,
+            at=claim.claimed_at,
+            duration=clock.now() - claim.claimed_at,
             status_code=result.status_code,
             problem=result.problem,
-        )
-    if is_ours and result.state == DeliveryState.WAITING and not result.is_own:
-        # Others to a receiver that fails now would only take the time of those that don't.
-        others = WebhookDelivery.objects.filter(subscription=delivery.subscription_id)
-        others.filter(wake_at__lte=now).update(wake_at=next_attempt_at or now)
+        ),
+        number=delivery.attempt_count + 1,
+        arrived=EventDeliveryState.DELIVERED,
+        others=WebhookDelivery.objects.filter(subscription=delivery.subscription_id),
+        attempt_count=delivery.attempt_count + 1,
+        url=delivery.url,
+    )
 
 
-def send_again(deliveries: QuerySet[WebhookDelivery], now: datetime) -> int:
+def send_again(deliveries: QuerySet[WebhookDelivery]) -> int:
     """Have deliveries attempted at once, and for another day; return how many.
 
     Not those to a deleted subscription, nor those that a worker is sending.
     """
-    return (
-        deliveries.exclude(subscription=None)
-        .filter(worker_id="")
-        .update(
-            state=DeliveryState.WAITING,
-            problem="",
-            wake_at=now,
-            retry_until=now + RETRIED_FOR,
-        )
-    )
+    to_some = deliveries.exclude(subscription=None)
+    return send_all_again(to_some, retried_for=RETRIED_FOR, problem="")
 
 
 @transaction.atomic
@@ -110,23 +144,22 @@ def drop_restored() -> int:
     That is all that was still to be sent when the backup was made, and what has occurred since by
     its dates. It is in the log, and can be sent from there.
     """
-    now = timezone.now()
+    now = clock.now()
     while announce_due(now):
         pass
-    return WebhookDelivery.objects.filter(state=DeliveryState.WAITING).update(
-        state=DeliveryState.NOT_SENT, problem=RESTORED, wake_at=None, worker_id=""
-    )
+    return drop_waiting(WebhookDelivery.objects.all(), state=EventDeliveryState.NOT_SENT)
 
 
 def delete_old(now: datetime) -> None:
     """Delete events announced 30 days ago, with their deliveries, unless one is still waiting."""
     old = WebhookEvent.objects.filter(announced_at__lt=now - STORED_FOR)
-    ended = old.exclude(deliveries__state=DeliveryState.WAITING).order_by("announced_at")
+    ended = old.exclude(deliveries__state=EventDeliveryState.WAITING).order_by("announced_at")
     while numbers := list(ended.values_list("pk", flat=True)[:_PRUNED_AT_ONCE]):
         WebhookEvent.objects.filter(pk__in=numbers).delete()
 
 
-def earliest_attempt() -> "QuerySet[WebhookDelivery, Any]":
-    """Return the time of the next attempt, or when a claim ends."""
-    waiting = WebhookDelivery.objects.filter(wake_at__isnull=False)
-    return waiting.order_by("wake_at", "id").values_list("wake_at", named=True)[:1]
+DELIVER_EVENTS = WorkerTask(
+    deliver_events,
+    due=(earliest_event, earliest_retry, partial(earliest, WebhookDelivery.objects.all)),
+)
+DELETE_OLD_EVENTS = WorkerTask(lambda *_: delete_old(clock.now()), every_s=3_600.0)

@@ -1,123 +1,87 @@
-"""Convert the OpenAPI document to the rows of its HTML page."""
+"""The public documentation of the API: the OpenAPI document, and its HTML page."""
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.urls import get_script_prefix
 from django.utils.html import escape
+from django.views.decorators.http import require_safe
 from markdown_it import MarkdownIt
+
+from dashboard.embedded_api.api import openapi_document
+from dashboard.embedded_api.event_payloads import DELIVERY
 
 _LIMITS = ("format", "minimum", "maximum", "minLength", "maxLength", "uniqueItems")
 _markdown = MarkdownIt("commonmark", {"html": False})
 
-
-@dataclass(frozen=True)
-class FieldRow:
-    """One field or parameter."""
-
-    name: str
-    type: str
-    is_required: bool
-    notes: str
-    """Trusted HTML."""
-    where: str = ""
-
-
-@dataclass(frozen=True)
-class OperationRow:
-    """One operation."""
-
-    id: str
-    method: str
-    path: str
-    summary: str
-    description: str
-    parameters: list[FieldRow]
-    body: str
-    answer: str
-    refusals: str
-    """The statuses with their names; the body of each is a Problem."""
-    curl: str
-    example: str
-    """JSON of a response."""
-
-
-@dataclass(frozen=True)
-class EventRow:
-    """One of the six events."""
-
-    name: str
-    summary: str
-    body: str
-    curl: str
-    example: str
-    """JSON of the event."""
-
-
-@dataclass(frozen=True)
-class SchemaRow:
-    """One JSON object of the API."""
-
-    name: str
-    description: str
-    fields: list[FieldRow]
+Row: TypeAlias = dict[str, Any]
+"""What the page shows of an operation, an event, an object or a field; notes are trusted HTML."""
 
 
 def render_markdown(markdown: str) -> str:
-    """Render one of our descriptions; HTML in it is escaped."""
     return str(_markdown.render(markdown))
 
 
-def operations(document: dict[str, Any]) -> Iterator[OperationRow]:
-    """Yield the operations of an OpenAPI document."""
+def operations(document: dict[str, Any]) -> Iterator[Row]:
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
-            yield OperationRow(
-                id=operation["operationId"],
-                method=method.upper(),
-                path=path,
-                summary=operation["summary"],
-                description=render_markdown(operation["description"]),
-                parameters=[_parameter(parameter) for parameter in operation["parameters"]],
-                body=_content(operation.get("requestBody", {})),
-                answer=", ".join(
-                    f"{code} {response['description']}: {_content(response)}"
-                    for code, response in operation["responses"].items()
-                    if int(code) < 400
-                ),
-                refusals=", ".join(
-                    f"{code} {response['description']}"
-                    for code, response in operation["responses"].items()
-                    if int(code) >= 400
-                ),
-                curl=operation["x-codeSamples"][0]["source"],
-                example=_example(next(iter(operation["responses"].values()))),
-            )
+            responses = operation["responses"].items()
+            answers = [
+                f"{code} {response['description']}: {_content(response)}"
+                for code, response in responses
+                if int(code) < 400
+            ]
+            refusals = [
+                f"{code} {response['description']}"
+                for code, response in responses
+                if int(code) >= 400
+            ]
+            yield {
+                "id": operation["operationId"],
+                "method": method.upper(),
+                "path": path,
+                "summary": operation["summary"],
+                "description": render_markdown(operation["description"]),
+                "parameters": [_parameter(parameter) for parameter in operation["parameters"]],
+                "body": _content(operation.get("requestBody", {})),
+                "answer": ", ".join(answers),
+                "refusals": ", ".join(refusals),
+                "curl": operation["x-codeSamples"][0]["source"],
+                "example": _example(next(iter(operation["responses"].values()))),
+            }
 
 
-def events(document: dict[str, Any]) -> Iterator[EventRow]:
-    """Yield the events of an OpenAPI document."""
+def events(document: dict[str, Any]) -> Iterator[Row]:
     for name, methods in document["webhooks"].items():
         event = methods["post"]
-        yield EventRow(
-            name,
-            event["summary"],
-            _content(event["requestBody"]),
-            event["x-codeSamples"][0]["source"],
-            _example(event["requestBody"]),
-        )
+        yield {
+            "name": name,
+            "summary": event["summary"],
+            "body": _content(event["requestBody"]),
+            "curl": event["x-codeSamples"][0]["source"],
+            "example": _example(event["requestBody"]),
+        }
 
 
-def schemas(document: dict[str, Any]) -> Iterator[SchemaRow]:
-    """Yield the objects of requests and responses."""
+def schemas(document: dict[str, Any]) -> Iterator[Row]:
     for name, schema in sorted(document["components"]["schemas"].items()):
         required = schema.get("required", [])
         fields = [
-            FieldRow(field, type_words(value), field in required, _notes(value))
+            {
+                "name": field,
+                "type": type_words(value),
+                "is_required": field in required,
+                "where": "",
+                "notes": _notes(value),
+            }
             for field, value in schema.get("properties", {}).items()
         ]
-        yield SchemaRow(_object_name(name), render_markdown(schema.get("description", "")), fields)
+        description = render_markdown(schema.get("description", ""))
+        yield {"name": _object_name(name), "description": description, "fields": fields}
 
 
 def type_words(schema: dict[str, Any]) -> str:
@@ -133,11 +97,16 @@ def type_words(schema: dict[str, Any]) -> str:
     return str(schema.get("type", "any value"))
 
 
-def _parameter(parameter: dict[str, Any]) -> FieldRow:
-    name, schema = parameter["name"], parameter["schema"]
+def _parameter(parameter: dict[str, Any]) -> Row:
+    schema = parameter["schema"]
     description = _markdown.renderInline(parameter.get("description", ""))
-    notes = " ".join(filter(None, (description, _notes(schema))))
-    return FieldRow(name, type_words(schema), parameter["required"], notes, parameter["in"])
+    return {
+        "name": parameter["name"],
+        "type": type_words(schema),
+        "is_required": parameter["required"],
+        "where": parameter["in"],
+        "notes": " ".join(filter(None, (description, _notes(schema)))),
+    }
 
 
 def _notes(schema: dict[str, Any]) -> str:
@@ -152,7 +121,6 @@ def _object_name(name: str) -> str:
 
 
 def _example(holder: dict[str, Any]) -> str:
-    """Return the example of a body as indented JSON."""
     (content,) = holder["content"].values()
     return json.dumps(content["example"], indent=2, ensure_ascii=False)
 
@@ -161,3 +129,25 @@ def _content(holder: dict[str, Any]) -> str:
     """Describe the content of a body: `application/json: Page`."""
     contents = holder.get("content", {}).items()
     return ", ".join(f"{kind}: {type_words(content['schema'])}" for kind, content in contents)
+
+
+@login_not_required
+@require_safe
+def openapi(request: HttpRequest) -> JsonResponse:
+    return JsonResponse(openapi_document(get_script_prefix()))
+
+
+@login_not_required
+@require_safe
+def docs(request: HttpRequest) -> HttpResponse:
+    """Render the document. The usual viewers load scripts from other hosts."""
+    document = openapi_document(get_script_prefix())
+    context = {
+        "title": document["info"]["title"],
+        "description": render_markdown(document["info"]["description"]),
+        "operations": list(operations(document)),
+        "events": list(events(document)),
+        "delivery": render_markdown(DELIVERY),
+        "schemas": list(schemas(document)),
+    }
+    return render(request, "service/docs.html", context)

@@ -94,12 +94,11 @@ class NewFormEvent(Strict):
 
 
 def payload_schemas() -> dict[str, Any]:
-    """Return the schemas of the payloads."""
-    _, found = models_json_schema(
+    _, definitions = models_json_schema(
         [(VersionEvent, "validation"), (FormEvent, "validation")],
         ref_template="#/components/schemas/{model}",
     )
-    schemas: dict[str, Any] = found["$defs"]
+    schemas: dict[str, Any] = definitions["$defs"]
     return schemas
 
 
@@ -112,9 +111,9 @@ def _operation(name: EventName) -> dict[str, Any]:
     model = VersionEvent if name.startswith("page.") else FormEvent
     schema = {"$ref": f"#/components/schemas/{model.__name__}"}
     headers = [
-        {"in": "header", "name": each, "required": True, "schema": {"type": "string"}}
+        {"in": "header", "name": name, "required": True, "schema": {"type": "string"}}
         | {"description": description}
-        for each, description in _HEADERS.items()
+        for name, description in _HEADERS.items()
     ]
     return {
         "operationId": name.value,

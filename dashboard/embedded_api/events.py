@@ -15,8 +15,8 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F, QuerySet
 
-from dashboard.contract.dates import read_date
 from dashboard.contract.webhooks import EventName
+from dashboard.contract.wire import read_date
 from dashboard.embedded_api.ids import last_uuid7_of
 from dashboard.embedded_api.lifecycle import Dates
 from dashboard.embedded_api.models import (
@@ -111,7 +111,9 @@ def add_deliveries(event: WebhookEvent, now: datetime) -> int:
     when that is tried again, so that one that doesn't respond delays no other.
     """
     active = Subscription.objects.filter(tenant=event.tenant_id, active=True).order_by("created_at")
-    selected = [each for each in active if event.name in (each.events or ())]
+    selected = [
+        subscription for subscription in active if event.name in (subscription.events or ())
+    ]
     failing = WebhookDelivery.objects.filter(
         subscription__in=selected, wake_at__gt=now, attempt_count__gt=0
     )
@@ -131,7 +133,6 @@ def add_deliveries(event: WebhookEvent, now: datetime) -> int:
 
 
 def payload_of(event: WebhookEvent) -> dict[str, Any]:
-    """Return the body of an event's deliveries, in the form that Standard Webhooks recommends."""
     occurred_at = read_date(event.occurred_at) or datetime.fromtimestamp(0, UTC)
     return {
         "type": event.name,

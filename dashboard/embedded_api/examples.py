@@ -28,7 +28,6 @@ def load_examples() -> dict[str, Any]:
 
 
 def add_examples(document: dict[str, Any]) -> None:
-    """Add the examples and curl lines to an OpenAPI document."""
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             _add_to_operation(operation, method.upper(), path)
@@ -43,7 +42,6 @@ def add_examples(document: dict[str, Any]) -> None:
 
 
 def example_event(name: EventName) -> dict[str, Any]:
-    """Return an event as a receiver gets it."""
     examples = load_examples()
     ids = examples["ids"]
     version = examples["operations"]["publishAudienceVersion"]["response"]

@@ -16,14 +16,12 @@ from django.views.decorators.csrf import csrf_exempt
 
 from dashboard.embedded_api.keys import internal_key
 from dashboard.embedded_api.problems import PROBLEM_TYPE, ProblemError, not_found
-from dashboard.rate_limits import seconds_to_wait
+from dashboard.limits import seconds_to_wait
 
 View = Callable[..., HttpResponse]
 
 
 class ServiceRequest(HttpRequest):
-    """A request whose key was accepted."""
-
     auth: str
     """The id of the key's tenant."""
 
@@ -82,7 +80,6 @@ def service_endpoint(view: View) -> View:
 
 @service_endpoint
 def not_found_view(request: HttpRequest) -> HttpResponse:
-    """Respond to every other path under /v0/."""
     return not_found("Unknown path.").to_response()
 
 

@@ -9,9 +9,9 @@ from functools import lru_cache, partial
 from typing import Any
 
 from django.db import models
-from django.utils import timezone
 
-from dashboard.contract.dates import MARK_PREFIX, write_mark
+from dashboard import clock
+from dashboard.contract.wire import MARK_PREFIX, write_mark
 
 MARK_LENGTH = len(MARK_PREFIX) + 26
 ID_LENGTH = 255
@@ -19,8 +19,7 @@ _RANDOM_LETTERS = 16  # of the 26; the first ten hold the milliseconds
 
 
 def uuid7_now() -> str:
-    """Return a new mark of the present time."""
-    return write_mark(timezone.now())
+    return write_mark(clock.now())
 
 
 @lru_cache(maxsize=8)

@@ -5,21 +5,15 @@ from hashlib import sha256
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 from ninja.security import APIKeyHeader
 
-from dashboard.compiled_query import CompiledQuery
+from dashboard import clock
 from dashboard.embedded_api.models import DEFAULT_TENANT_ID, ApiKey, Tenant
 
 PREFIX_LENGTH = 12
 _SALT = "dashboard.embedded_api.keys"
 """Never change this: the dashboard's own key is derived from it."""
-_ACTIVE_KEYS = CompiledQuery(
-    lambda prefix: ApiKey.objects.filter(prefix=prefix, revoked_at=None).values_list(
-        "sha256", "tenant_id", named=True
-    )
-)
 
 
 class ServiceKey(APIKeyHeader):
@@ -28,12 +22,11 @@ class ServiceKey(APIKeyHeader):
     param_name = "x-api-key"
 
     def authenticate(self, request: HttpRequest, key: str | None) -> str | None:
-        """Return the id of the key's tenant, or None to refuse an unknown or revoked key."""
         if not key:
             return None
         if constant_time_compare(key, internal_key()):
             return DEFAULT_TENANT_ID
-        for row in _ACTIVE_KEYS.rows(key[:PREFIX_LENGTH]):
+        for row in ApiKey.objects.filter(prefix=key[:PREFIX_LENGTH], revoked_at=None):
             if constant_time_compare(row.sha256, _hash(key)):
                 return str(row.tenant_id)
         return None
@@ -49,14 +42,14 @@ def issue(row: ApiKey) -> str:
 
 def find_keys(text: str) -> QuerySet[ApiKey]:
     """Find a key by its first 12 characters, or by the whole key."""
-    found = ApiKey.objects.filter(prefix=text[:PREFIX_LENGTH])
+    api_keys = ApiKey.objects.filter(prefix=text[:PREFIX_LENGTH])
     # A longer text must match the whole key, not another with the same prefix.
-    return found if len(text) == PREFIX_LENGTH else found.filter(sha256=_hash(text))
+    return api_keys if len(text) == PREFIX_LENGTH else api_keys.filter(sha256=_hash(text))
 
 
 def revoke(keys: QuerySet[ApiKey]) -> int:
     """Revoke the active keys, and return their number. The rows remain."""
-    return keys.filter(revoked_at=None).update(revoked_at=timezone.now())
+    return keys.filter(revoked_at=None).update(revoked_at=clock.now())
 
 
 def internal_key() -> str:
@@ -65,7 +58,6 @@ def internal_key() -> str:
 
 
 def default_tenant() -> Tenant:
-    """Return the tenant whose objects the dashboard shows; create it if missing."""
     return Tenant.objects.get_or_create(id=DEFAULT_TENANT_ID)[0]
 
 

@@ -4,7 +4,8 @@ pending → draft → queued → processing → published → archived; queued �
 
 Publishing writes all dates at once: when the version leaves the queue, when it goes live, and when
 the previous live version is retired. Future dates are planned and never returned; at that time all
-their effects apply together. Source: DESIGN.md; the spec shows the states but no transitions.
+their effects apply together. Source: our choice; the spec shows the states
+but no transitions.
 """
 
 from collections.abc import Mapping
@@ -14,11 +15,20 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from dashboard.contract.audiences import VersionStatus
-from dashboard.contract.dates import read_date, write_mark
+from dashboard.contract.wire import read_date, write_mark
 from dashboard.embedded_api.ids import last_uuid7_of
 
 KeyT = TypeVar("KeyT")
 _TICK = timedelta(milliseconds=1)
+STAGES = {
+    "cancelled_at": VersionStatus.CANCELLED,
+    "archived_at": VersionStatus.ARCHIVED,
+    "published_at": VersionStatus.PUBLISHED,
+    "processing_at": VersionStatus.PROCESSING,
+    "queued_at": VersionStatus.QUEUED,
+    "became_draft_at": VersionStatus.DRAFT,
+}
+"""The status after each date, the one that counts most first."""
 _PUBLISHING = {VersionStatus.QUEUED, VersionStatus.PROCESSING, VersionStatus.PUBLISHED}
 
 
@@ -40,11 +50,9 @@ class Dates:
 
     @classmethod
     def of(cls, row: Any) -> "Dates":
-        """Return the dates of a version's row."""
         return cls(*_dates_of(row))
 
     def at(self, now: datetime) -> "Dates":
-        """Return the dates without the planned ones."""
         until = last_uuid7_of(now)
         planned = [name for name in DATE_NAMES if (getattr(self, name) or "") > until]
         return replace(self, **dict.fromkeys(planned)) if planned else self
@@ -52,15 +60,9 @@ class Dates:
     def status(self, now: datetime) -> VersionStatus:
         """Return the status of the latest date."""
         until = last_uuid7_of(now)
-        stages = (
-            (self.cancelled_at, VersionStatus.CANCELLED),
-            (self.archived_at, VersionStatus.ARCHIVED),
-            (self.published_at, VersionStatus.PUBLISHED),
-            (self.processing_at, VersionStatus.PROCESSING),
-            (self.queued_at, VersionStatus.QUEUED),
-            (self.became_draft_at, VersionStatus.DRAFT),
+        reached = (
+            status for name, status in STAGES.items() if (getattr(self, name) or "~") <= until
         )
-        reached = (status for date, status in stages if date and date <= until)
         return next(reached, VersionStatus.PENDING)
 
     def queue_duration_ms(self, now: datetime) -> float | None:

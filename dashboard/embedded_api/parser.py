@@ -28,10 +28,11 @@ NUMBER_LIMIT = 10**308
 
 
 class JsonParser(Parser):
-    """Parse a body, or refuse it. Ninja calls this only for a body that is not empty."""
-
     def parse_body(self, request: HttpRequest) -> Any:
-        """Return the JSON value. Raises ProblemError: 413, 415, 400 or 422."""
+        """Return the JSON value. Raises ProblemError: 413, 415, 400 or 422.
+
+        Ninja calls this only for a body that is not empty.
+        """
         if (size := len(request.body)) > MAX_BODY_BYTES:
             detail = f"The body has {size:,} bytes; the limit is {MAX_BODY_BYTES:,}."
             raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
@@ -73,7 +74,6 @@ def _mark_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _errors(value: Any, *path: str) -> Iterator[FieldError]:
-    """Yield an error for each value that could not be stored or read again unchanged."""
     if isinstance(value, _Repeated):
         yield from _errors(value.value, *path)
         yield FieldError(path=".".join(path), message="is given more than once")
@@ -81,9 +81,9 @@ def _errors(value: Any, *path: str) -> Iterator[FieldError]:
         yield FieldError(path=".".join(path), message=problem)
     elif isinstance(value, dict):
         for name, inner in value.items():
-            shown = (*path, name.replace("\0", "\\0"))
-            yield from _errors(name, *shown)
-            yield from _errors(inner, *shown)
+            inner_path = (*path, name.replace("\0", "\\0"))
+            yield from _errors(name, *inner_path)
+            yield from _errors(inner, *inner_path)
     elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield from _errors(inner, *path, str(index))

@@ -27,7 +27,7 @@ EXPORTED = {
     "Phone": "phoneNumber",
     "LinkedIn": "linkedinProfileUrl",
 }
-"""The columns of Pressroom's own export of people (`web/people/export.py`), by the API's names."""
+"""The columns of Pressroom's own export of people (`web/people/query.py`), by the API's names."""
 IGNORED = {"Tenant", "Created", "Updated"}
 """The export's other columns: they are those of the import itself."""
 MAX_RECORD_LENGTH = 1 << 17
@@ -63,12 +63,11 @@ class RejectedLine:
 
     @property
     def count(self) -> int:
-        """The number of lines, or 1 for a record."""
         return max(self.last - self.number + 1, 1)
 
 
 @dataclass(frozen=True)
-class Record:
+class PersonLine:
     """A person's cells by column, None if empty, as the file has them."""
 
     number: int
@@ -111,8 +110,7 @@ class PeopleFile:
         self._reader = self._new_reader()
         self.header = self._read_header()
 
-    def records(self) -> Iterator[Record | RejectedLine]:
-        """Yield each record after the header, and lines that are none."""
+    def records(self) -> Iterator[PersonLine | RejectedLine]:
         while True:
             self._record, self._record_length = [], 0
             number = self._lines_read + 1
@@ -147,12 +145,6 @@ class PeopleFile:
             raise _RecordTooLongError
         return line
 
-    def _return_lines(self, lines: list[str]) -> None:
-        """Let lines be read again."""
-        self._returned.extendleft(reversed(lines))
-        self._lines_read -= len(lines)
-        self._reader = self._new_reader()  # The other may have ended with the file.
-
     def _new_reader(self) -> Iterator[list[str]]:
         lines = iter(self._next_line, None)
         return csv.reader(lines, delimiter=self._delimiter, strict=True)
@@ -170,27 +162,27 @@ class PeopleFile:
         return ","
 
     def _read_header(self) -> list[str]:
-        known = ", ".join([ID_COLUMN, *COLUMNS])
+        names = ", ".join([ID_COLUMN, *COLUMNS])
         try:
             header = [EXPORTED.get(name.strip(), name.strip()) for name in next(self._reader, [])]
         except csv.Error as error:
             raise HeaderError(f"The first line is not CSV: {_described(error)}.") from None
         if not header:
-            raise HeaderError(f"The file is empty. Its first line names the columns: {known}.")
+            raise HeaderError(f"The file is empty. Its first line names the columns: {names}.")
         if any("\0" in name for name in header):
             raise HeaderError("This file is not UTF-8. Save it as CSV UTF-8.")
         if unknown := [name for name in header if name not in {ID_COLUMN, *COLUMNS, *IGNORED}]:
             name = ascii(unknown[0])[:60]
             raise HeaderError(
-                f"The first line has an unknown column {name}. Known columns: {known}."
+                f"The first line has an unknown column {name}. Known columns: {names}."
             )
         if len(set(header)) < len(header):
             raise HeaderError("The first line names a column more than once.")
         if not {*COLUMNS} & {*header}:
-            raise HeaderError(f"The first line names no column besides {ID_COLUMN}: {known}.")
+            raise HeaderError(f"The first line names no column besides {ID_COLUMN}: {names}.")
         return header
 
-    def _checked(self, number: int, cells: list[str]) -> Record | RejectedLine:
+    def _checked(self, number: int, cells: list[str]) -> PersonLine | RejectedLine:
         text = "".join(self._record).rstrip("\r\n")
         if "\0" in text:
             return RejectedLine(number, "must not contain a NUL character", text)
@@ -204,7 +196,7 @@ class PeopleFile:
             return RejectedLine(number, reason, text)
         named = zip(self.header, cells, strict=True)
         values = {name: cell.strip() or None for name, cell in named if name not in IGNORED}
-        return Record(number, text, values)
+        return PersonLine(number, text, values)
 
     def _rejected(self, number: int, error: csv.Error) -> RejectedLine:
         """Reject the lines that were read as one record.
@@ -219,7 +211,10 @@ class PeopleFile:
                 text = text[:200]
             return RejectedLine(number, f"is not CSV: {_described(error)}", text)
         if self._is_record(lines[1]):
-            self._return_lines(lines[1:])
+            # Let the other lines be read again.
+            self._returned.extendleft(reversed(lines[1:]))
+            self._lines_read -= len(lines) - 1
+            self._reader = self._new_reader()  # The other may have ended with the file.
             text = _printable(lines[0].rstrip("\r\n"))
             return RejectedLine(number, "opens a quote that is not closed", text)
         text = _printable("".join(lines).rstrip("\r\n"))

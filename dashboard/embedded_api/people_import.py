@@ -9,33 +9,31 @@ from typing import BinaryIO
 from django.db import transaction
 from pydantic import ValidationError
 
-from dashboard.embedded_api.bulk_people import (
+from dashboard.embedded_api.ids import uuid7_now
+from dashboard.embedded_api.models import Person
+from dashboard.embedded_api.models.people import (
     bulk_insert,
     bulk_update,
     gather_trigrams,
     write_trigrams,
 )
-from dashboard.embedded_api.ids import uuid7_now
-from dashboard.embedded_api.models import Person
 from dashboard.embedded_api.people_csv import (
     COLUMNS,
     ID_COLUMN,
     PeopleFile,
-    Record,
+    PersonLine,
     RejectedLine,
     decode,
 )
 from dashboard.embedded_api.problems import field_error
 from dashboard.embedded_api.requests import NewPerson
-from dashboard.spreadsheet_cells import unescape_formula
+from dashboard.texts import unescape_formula
 
 BATCH_SIZE = 5_000
 
 
 @dataclass(frozen=True)
 class _Line:
-    """A valid line with the ID of its person."""
-
     number: int
     text: str
     person_id: str
@@ -45,8 +43,6 @@ class _Line:
 
 @dataclass
 class ImportResult:
-    """What has been done, or would have been."""
-
     added: int = 0
     updated: int = 0
     unchanged: int = 0
@@ -54,7 +50,6 @@ class ImportResult:
 
     @property
     def lines(self) -> int:
-        """The number of lines that were processed."""
         return self.added + self.updated + self.unchanged + self.rejected
 
 
@@ -75,7 +70,7 @@ class PeopleImport:
         with decode(file) as text:
             people = PeopleFile(text)
             lines = (
-                _line(record, self.tenant_id) if isinstance(record, Record) else record
+                _line(record, self.tenant_id) if isinstance(record, PersonLine) else record
                 for record in people.records()
             )
             while batch := list(islice(lines, BATCH_SIZE)):
@@ -89,7 +84,12 @@ class PeopleImport:
         rejected = [line for line in batch if isinstance(line, RejectedLine)]
         with transaction.atomic():
             done = self._save(valid, rejected)
-        self._count(done, rejected)
+        self.result.added += done.added
+        self.result.updated += done.updated
+        self.result.unchanged += done.unchanged
+        self.result.rejected += sum(lines.count for lines in rejected)
+        for line in sorted(rejected, key=lambda line: line.number):
+            self.on_reject(line)
 
     def _save(self, lines: list[_Line], rejected: list[RejectedLine]) -> ImportResult:
         """Save the people of valid lines. Lines of another tenant's people join the rejected."""
@@ -132,14 +132,6 @@ class PeopleImport:
             **_stored(line.values),
         )
 
-    def _count(self, done: ImportResult, rejected: list[RejectedLine]) -> None:
-        self.result.added += done.added
-        self.result.updated += done.updated
-        self.result.unchanged += done.unchanged
-        self.result.rejected += sum(lines.count for lines in rejected)
-        for line in sorted(rejected, key=lambda line: line.number):
-            self.on_reject(line)
-
 
 def _write(added: list[Person], updated: list[Person]) -> None:
     gather_trigrams()
@@ -150,7 +142,6 @@ def _write(added: list[Person], updated: list[Person]) -> None:
 
 
 def _apply(row: Person, values: dict[str, str | None]) -> bool:
-    """Set the values, and the date of the update; return whether anything differs."""
     before, after = {name: getattr(row, name) for name in values}, _stored(values)
     if before == after:
         return False
@@ -161,11 +152,10 @@ def _apply(row: Person, values: dict[str, str | None]) -> bool:
 
 
 def _stored(values: dict[str, str | None]) -> dict[str, str | None]:
-    """Return the values as columns have them: only the name is never null."""
     return {name: value or ("" if name == "name" else None) for name, value in values.items()}
 
 
-def _line(record: Record, tenant_id: str) -> _Line | RejectedLine:
+def _line(record: PersonLine, tenant_id: str) -> _Line | RejectedLine:
     values = {name: unescape_formula(cell or "") or None for name, cell in record.values.items()}
     try:
         person = NewPerson.model_validate({name: text for name, text in values.items() if text})

@@ -1,6 +1,6 @@
 """Error responses of the service: `application/problem+json` (RFC 9457).
 
-Source: our choice (DESIGN.md); the spec shows no error status, code or body.
+Source: our choice; the spec shows no error status, code or body.
 """
 
 import logging
@@ -41,8 +41,6 @@ class Problem(BaseModel):
 
 
 class ProblemError(Exception):
-    """End a request with a problem. `detail` is a sentence for a person."""
-
     def __init__(
         self,
         status: HTTPStatus,
@@ -58,7 +56,6 @@ class ProblemError(Exception):
         self.headers = headers
 
     def to_response(self) -> HttpResponse:
-        """Return the problem as a response; `errors` is absent if no field is named."""
         problem = Problem(
             title=self.status.phrase,
             status=self.status,
@@ -95,7 +92,6 @@ def add_exception_handlers(api: NinjaAPI) -> None:
 
 
 def _problem_of(request: HttpRequest, error: Any) -> ProblemError:
-    """Return the problem of an exception; log one that is no fault of the request."""
     if isinstance(error.__cause__, ProblemError):
         # Ninja wraps what our parser raises.
         error = error.__cause__
@@ -103,7 +99,10 @@ def _problem_of(request: HttpRequest, error: Any) -> ProblemError:
         case ProblemError():
             return error
         case ValidationError():
-            return invalid_fields_problem(field_error(each, _prefix(each)) for each in error.errors)
+            # Ninja's path begins with `query`, or with `body` and the argument's name.
+            return invalid_fields_problem(
+                field_error(error, 1 if error["loc"][0] == "query" else 2) for error in error.errors
+            )
         case AuthenticationError():
             detail = "The x-api-key header is missing, or its key is unknown or revoked."
             headers = {"WWW-Authenticate": "ApiKey"}
@@ -117,11 +116,6 @@ def _problem_of(request: HttpRequest, error: Any) -> ProblemError:
     logger.error("%s %r failed", request.method, request.path, exc_info=error)
     detail = "Internal error. It was logged."
     return ProblemError(HTTPStatus.INTERNAL_SERVER_ERROR, detail)
-
-
-def _prefix(error: Mapping[str, Any]) -> int:
-    """Return how much of the path is ninja's: `query`, or `body` and the argument's name."""
-    return 1 if error["loc"][0] == "query" else 2
 
 
 def field_error(error: Mapping[str, Any], prefix_length: int = 0) -> FieldError:

@@ -7,8 +7,8 @@ from http import HTTPStatus
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Min
-from django.utils import timezone
 
+from dashboard import clock
 from dashboard.contract.pages import PageStatus
 from dashboard.embedded_api import lifecycle
 from dashboard.embedded_api.events import plan_events
@@ -41,17 +41,17 @@ def publish_version(
 
 
 def _is_first_use(operation_key: str, version: Version) -> bool:
-    known, is_new = OperationKey.objects.get_or_create(
+    key_record, is_new = OperationKey.objects.get_or_create(
         tenant_id=version.tenant_id, key=operation_key, defaults={"version": version}
     )
-    if known.version_id != version.id:
+    if key_record.version_id != version.id:
         detail = "This operationKey was already used to publish another version."
         raise ProblemError(HTTPStatus.CONFLICT, detail)
     return is_new
 
 
 def _apply(page: Page, versions: dict[str, Version], version_id: str) -> None:
-    now = timezone.now()
+    now = clock.now()
     dates = {key: lifecycle.Dates.of(version) for key, version in versions.items()}
     try:
         changes = lifecycle.publish(

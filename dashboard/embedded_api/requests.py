@@ -1,4 +1,4 @@
-"""Requests of the service: the contract's, with unknown fields refused."""
+"""Requests of the service: the contract's, with unknown fields refused; and the page one makes."""
 
 import re
 from typing import Annotated, Any
@@ -9,6 +9,8 @@ from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from dashboard.contract import audiences, metadata, pages, people, webhooks
 from dashboard.contract.wire import WireModel
+from dashboard.embedded_api.ids import new_id, uuid7_now
+from dashboard.embedded_api.models import Page, Tenant
 from dashboard.outgoing_webhooks import MAX_URL_CHARACTERS, ForbiddenURLError, parse_url
 
 # RFC 3986: a percent sign precedes two hexadecimal digits, and there is at most one fragment.
@@ -40,22 +42,15 @@ def _receiver_url(text: str) -> str:
     return text
 
 
-def _person_id(text: str) -> str:
-    if not re.fullmatch(r"prospect_[a-z0-9]{26}", text):
-        raise ValueError("must be prospect_ and 26 lowercase letters or digits")
-    return text
+def _matching(pattern: str, message: str) -> AfterValidator:
+    """Return the check that a whole text matches a pattern."""
 
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(message)
+        return text
 
-def _email(text: str) -> str:
-    if not re.fullmatch(r"[^@\s]+@[^@\s]+", text):
-        raise ValueError("must be an email address")
-    return text
-
-
-def _domain(text: str) -> str:
-    if re.search(r"[\s/@]", text):
-        raise ValueError("must be a domain, such as example.com")
-    return text
+    return AfterValidator(check)
 
 
 def _no_duplicates(events: list[webhooks.EventName]) -> list[webhooks.EventName]:
@@ -179,7 +174,7 @@ class EditedAudience(Strict):
     metadata_override: StoredMetadata | None = None
 
 
-class Publication(audiences.PublishRequest, Strict):
+class PublishBody(audiences.PublishRequest, Strict):
     """The body of operation 5, which may be left out as a whole."""
 
     operation_key: str = Field(default_factory=_omitted, min_length=1, max_length=128)
@@ -193,15 +188,21 @@ class SubscriptionChange(webhooks.SubscriptionPatch, Strict):
     active: bool = Field(default_factory=_omitted)
 
 
+_PERSON_ID = _matching(
+    r"prospect_[a-z0-9]{26}", "must be prospect_ and 26 lowercase letters or digits"
+)
+_DOMAIN = _matching(r"[^\s/@]*", "must be a domain, such as example.com")
+
+
 class NewPerson(people.Person, Strict):
     """A person of an import or of the admin. The spec has no request that makes one: our choice.
 
     The pattern of `personId` is the spec's (Person).
     """
 
-    person_id: Annotated[str, AfterValidator(_person_id)] | None = None
-    email: Annotated[str, AfterValidator(_email)] | None = None
-    domain: Annotated[str, AfterValidator(_domain)] | None = None
+    person_id: Annotated[str, _PERSON_ID] | None = None
+    email: Annotated[str, _matching(r"[^@\s]+@[^@\s]+", "must be an email address")] | None = None
+    domain: Annotated[str, _DOMAIN] | None = None
     linkedin_profile_url: HttpUrl | None = None
 
     @model_validator(mode="after")
@@ -209,3 +210,43 @@ class NewPerson(people.Person, Strict):
         if not self.model_fields_set:
             raise ValueError("has no value")
         return self
+
+
+def new_page(tenant: Tenant, page: NewPage) -> Page:
+    """Return an unsaved draft. The defaults are our choice: the spec shows none."""
+    mark = uuid7_now()
+    columns = page_columns(page)
+    title = (columns["metadata"] or {}).get("title") or page.name
+    brand_id = page.brand_id or tenant.brand_id
+    dates = {"created_at": mark, "updated_at": mark}
+    return Page(tenant=tenant, **columns | {"title": title, "brand_id": brand_id} | dates)
+
+
+def page_columns(page: NewPage) -> dict[str, Any]:
+    """Return the values of the columns that a request names; empty ids are filled."""
+    actions = [
+        {**_dump(action), "actionId": action.action_id or new_id("act"), "actionIndex": index}
+        for index, action in enumerate(page.actions)
+    ]
+    return {
+        "brand_id": page.brand_id,
+        "name": page.name,
+        "page_context": page.page_context,
+        "page_type": page.page_type,
+        "actions": actions,
+        "action_card_widgets": [_dump(widget) for widget in page.action_card_widgets],
+        "footer_links": [_footer_links(group) for group in page.footer_links or []],
+        "scripts": [_dump(script) for script in page.scripts],
+        "header_action_id": page.header_action_id,
+        "metadata": _dump(page.metadata) if page.metadata else None,
+    }
+
+
+def _footer_links(group: NewFooterLinkGroup) -> dict[str, Any]:
+    links = [{**_dump(link), "id": link.id or new_id("link")} for link in group.links or []]
+    return {**_dump(group), "id": group.id or new_id("footer"), "links": links}
+
+
+def _dump(model: WireModel) -> dict[str, Any]:
+    """Return the fields that were sent; null means the same as an omitted field."""
+    return model.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)

@@ -17,6 +17,7 @@ from django.http import HttpResponse
 
 from dashboard.contract.metadata import Metadata
 from dashboard.contract.pages import PageStatus
+from dashboard.contract.wire import read_date, read_timestamp
 from dashboard.embedded_api import models
 from dashboard.embedded_api.cursors import ListPage
 from dashboard.embedded_api.ids import last_uuid7_of
@@ -48,12 +49,10 @@ def json_as_text(columns: Iterable[str]) -> dict[str, Cast]:
 
 
 def json_response(content: JsonObject, *, status: int = 200) -> HttpResponse:
-    """Return a successful response."""
     return HttpResponse(orjson.dumps(content), status=status, content_type="application/json")
 
 
 def list_response(items: Sequence[JsonObject], page: ListPage) -> HttpResponse:
-    """Return a page of results in the list envelope."""
     fields = {"items": items, "totalCount": page.total_count, "hasMore": page.has_more}
     return json_response(fields | _without_none(nextCursor=page.next_cursor))
 
@@ -143,8 +142,12 @@ def effective_metadata(audience: Any, page: Any) -> JsonObject:
     return {**metadata, **override}
 
 
-def conversation_json(row: models.Conversation) -> JsonObject:
-    """Return a conversation with its context: the present state of the audience and its page."""
+def conversation_json(row: models.Conversation, *, live: models.Version | None) -> JsonObject:
+    """Return a conversation with its context: the present state of the audience and its page.
+
+    `live` is the live version of the audience: it was published up to the last message before that
+    version was created (our choice).
+    """
     audience = row.audience
     page = audience.page
     metadata = Metadata(**effective_metadata(audience, page))
@@ -154,7 +157,7 @@ def conversation_json(row: models.Conversation) -> JsonObject:
             "audienceId": audience.id,
             "createdAt": row.created_at,
             "updatedAt": row.updated_at,
-            **_without_none(publishedMessageId=row.published_message_id),
+            **_without_none(publishedMessageId=_last_message_before(live, row) if live else None),
         },
         "messages": _fragment(row, "messages"),
         "pendingChanges": _fragment(row, "pending_changes"),
@@ -171,8 +174,17 @@ def conversation_json(row: models.Conversation) -> JsonObject:
     }
 
 
+def _last_message_before(version: models.Version, row: models.Conversation) -> str | None:
+    """Return the id of the last message before a version was created, or None."""
+    created = read_date(version.created_at)
+    for message in reversed(json.loads(_json_text(row, "messages") or "[]")):
+        sent = read_timestamp(message.get("timestamp"))
+        if message.get("messageId") and created and sent and sent < created:
+            return str(message["messageId"])
+    return None
+
+
 def person_json(row: Any) -> JsonObject:
-    """Return a person; fields without a value are absent."""
     return {
         "personId": row.person_id,
         "tenantId": row.tenant_id,
@@ -190,7 +202,6 @@ def person_json(row: Any) -> JsonObject:
 
 
 def subscription_json(row: models.Subscription) -> JsonObject:
-    """Return a webhook subscription."""
     return {
         "subscriptionId": row.id,
         "url": row.url,
@@ -202,7 +213,6 @@ def subscription_json(row: models.Subscription) -> JsonObject:
 
 
 def _without_none(**fields: Any) -> JsonObject:
-    """Return the fields that are not None."""
     return {name: value for name, value in fields.items() if value is not None}
 
 

@@ -23,18 +23,18 @@ def create_secret(
 
 
 def create_secrets(subscriptions: Iterable[Subscription]) -> None:
-    """Give subscriptions that were inserted in bulk a secret each."""
+    # Rows that are inserted in bulk send no signal.
     SigningSecret.objects.bulk_create(
-        SigningSecret(subscription=each, encrypted=encrypt(new_secret())) for each in subscriptions
+        SigningSecret(subscription=subscription, encrypted=encrypt(new_secret()))
+        for subscription in subscriptions
     )
 
 
 def secret_of(subscription: Subscription) -> SigningSecret:
-    """Return the secret of a subscription, a new one if it has none."""
-    found, _ = SigningSecret.objects.get_or_create(
+    secret, _ = SigningSecret.objects.get_or_create(
         subscription=subscription, defaults={"encrypted": encrypt(new_secret())}
     )
-    return found
+    return secret
 
 
 def reveal(secret: SigningSecret) -> str:
@@ -43,21 +43,22 @@ def reveal(secret: SigningSecret) -> str:
 
 
 @transaction.atomic
-def rotate(secret: SigningSecret, now: datetime) -> None:
-    """Replace a secret; the previous one signs too for a day."""
+def rotate(secret: SigningSecret, now: datetime, *, form_key: str = "") -> bool:
+    """Replace a secret; the previous one signs too for a day.
+
+    Returns False if this form has: another rotation would lose the one that receivers have.
+    """
     row = SigningSecret.objects.select_for_update().get(pk=secret.pk)
-    row.previous_encrypted = row.encrypted if _is_readable(row) else ""
-    row.encrypted = encrypt(new_secret())
-    row.rotated_at = now
-    row.save()
-
-
-def _is_readable(row: SigningSecret) -> bool:
-    """Return whether a secret was encrypted with a SECRET_KEY that is still known."""
+    if form_key and row.form_key == form_key:
+        return False
     try:
         reveal(row)
+        row.previous_encrypted = row.encrypted
     except DecryptionError:
-        return False
+        row.previous_encrypted = ""
+    row.encrypted = encrypt(new_secret())
+    row.rotated_at, row.form_key = now, form_key
+    row.save(update_fields=["previous_encrypted", "encrypted", "rotated_at", "form_key"])
     return True
 
 

@@ -26,8 +26,6 @@ _UNPREFIXED = {"CONTENT_TYPE", "CONTENT_LENGTH"}
 
 
 class InProcessHandler(BaseHandler):
-    """Handle one request without middleware, request signals or changes to the thread's state."""
-
     def __init__(self) -> None:
         super().__init__()
         # The middleware belongs to the dashboard's pages, not to the service.
@@ -38,7 +36,6 @@ class InProcessHandler(BaseHandler):
         self._middleware_chain = convert_exception_to_response(view)
 
     def resolve_request(self, request: HttpRequest) -> ResolverMatch:
-        """Resolve the path with the service's own URLconf."""
         request.resolver_match = resolve(request.path_info, urlconf=_URLCONF)
         return request.resolver_match
 
@@ -52,8 +49,6 @@ class InProcessHandler(BaseHandler):
 
 
 class EmbeddedTransport(httpx.BaseTransport):
-    """Pass each request of an httpx client to the embedded API."""
-
     def __init__(self) -> None:
         self._handler = InProcessHandler()
 

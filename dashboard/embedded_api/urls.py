@@ -3,13 +3,12 @@
 from django.urls import URLPattern, include, path, re_path
 from ninja import NinjaAPI
 
-from dashboard.embedded_api import views
+from dashboard.embedded_api import description
 from dashboard.embedded_api.api import api, extras
 from dashboard.embedded_api.http import not_found_view, service_endpoint
 
 
 def _operations(of: NinjaAPI) -> list[URLPattern]:
-    """Return ninja's URL patterns as service endpoints, without its root view."""
     patterns = [
         pattern
         for pattern in of.urls[0]
@@ -22,8 +21,8 @@ def _operations(of: NinjaAPI) -> list[URLPattern]:
 
 urlpatterns = [
     # /service/: documentation, and what is beside the interface
-    path("service/openapi.json", views.openapi, name="service-openapi"),
-    path("service/docs", views.docs, name="service-docs"),
+    path("service/openapi.json", description.openapi, name="service-openapi"),
+    path("service/docs", description.docs, name="service-docs"),
     path("service/", include((_operations(extras), "embedded_api_extras"))),
     # /v0/: the operations
     path("v0/", include((_operations(api), "embedded_api"))),

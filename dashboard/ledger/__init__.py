@@ -1,1 +1,1 @@
-"""Records of what was read from the service and what was sent to it (DESIGN.md, The idea)."""
+"""Records of what was read from the service and what was sent to it."""

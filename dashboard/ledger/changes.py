@@ -1,11 +1,17 @@
-"""Compare a response with the ledger: which objects changed, and which need a new last_seen_at."""
+"""Compare a response with the ledger, and write what is newer.
+
+`compare_…` say which objects changed, and which need a new last_seen_at. When rows are written, the
+database decides which is newer, in the same statement: two reads may be recorded at the same
+moment, in any order. Django's own upsert takes no condition.
+"""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
+from django.db import connection, models
 from django.db.models import Exists, F, Q, QuerySet, Subquery
 
 from dashboard.compiled_query import CompiledQuery
@@ -13,19 +19,57 @@ from dashboard.contract.audiences import Audience
 from dashboard.contract.pages import PageItem
 from dashboard.contract.wire import WireModel
 from dashboard.ledger.models import AudienceRecord, ListTotal, PageRecord
-from dashboard.ledger.models.audiences import IN_FLIGHT, audience_search_text
-from dashboard.ledger.models.pages import page_search_text
+from dashboard.ledger.models.objects import IN_FLIGHT, audience_search_text, page_search_text
 
 PAGES_LIST = "pages"
 LAST_SEEN_WRITE_INTERVAL = timedelta(minutes=1)
 """Minimum interval between updates of `last_seen_at` for unchanged objects. Stored times may lag by
 this much. Source: our choice."""
 LAST_SEEN_WRITE_INTERVAL_IN_FLIGHT = timedelta(seconds=1)
-"""The same for versions in flight, which many users poll."""
+"""The same for versions in flight, which many users poll, and for objects that have just changed:
+there, a read of the state before may be on its way."""
+CHANGED_AT = "changed_at"
+"""A column that `upsert_newer` updates only if the digest of the row differs."""
 
 ModelT = TypeVar("ModelT", bound=WireModel)
-Known: TypeAlias = Any
-"""A named row of some columns of the stored record."""
+
+
+class KnownPage(NamedTuple):
+    """Some columns of the stored record of a page, and the total of the list."""
+
+    page_id: str
+    name: str
+    page_type: str
+    status: str
+    total_count: int | None
+    digest: str
+    last_seen_at: datetime
+    changed_at: datetime
+    searched: str
+
+
+class KnownAudience(NamedTuple):
+    """Some columns of the stored record of an audience; without its long body."""
+
+    audience_id: str
+    name: str
+    archived: bool
+    latest_version_id: str
+    latest_version_number: int | None
+    latest_status: str
+    live_version_id: str
+    live_version_number: int | None
+    live_status: str
+    in_progress_since: datetime | None
+    is_unread: bool
+    """Whether its page's audiences were not read since their number changed."""
+    digest: str
+    last_seen_at: datetime
+    changed_at: datetime
+    searched: str
+
+
+KnownT = TypeVar("KnownT", KnownPage, KnownAudience)
 
 
 def pages_total() -> "QuerySet[ListTotal, int]":
@@ -41,51 +85,41 @@ def audiences_unread() -> Q:
 
 
 def _known_pages(page_ids: list[str]) -> "QuerySet[PageRecord, Any]":
-    known = PageRecord.objects.filter(page_id__in=page_ids)
-    known = known.annotate(total_count=Subquery(pages_total()))
-    columns = ("page_id", "page_type", "status", "total_count")
-    return known.values_list(*columns, *_COMPARED_COLUMNS, named=True)
+    pages = PageRecord.objects.filter(page_id__in=page_ids)
+    return pages.annotate(total_count=Subquery(pages_total())).values_list(*KnownPage._fields)
 
 
 def _known_audiences(page_id: str) -> "QuerySet[AudienceRecord, Any]":
     # All audiences of the page: the list has all of them, and matching each id takes longer.
-    known = AudienceRecord.objects.filter(page_id=page_id)
     page = PageRecord.objects.filter(audiences_unread(), page_id=page_id)
-    known = known.annotate(is_unread=Exists(page))
-    columns = (
-        *("audience_id", "latest_version_id", "live_version_id", "latest_status"),
-        *("in_progress_since", "is_unread"),
-    )
-    return known.values_list(*columns, *_COMPARED_COLUMNS, named=True)
+    audiences = AudienceRecord.objects.filter(page_id=page_id).annotate(is_unread=Exists(page))
+    return audiences.values_list(*KnownAudience._fields)
 
 
-_COMPARED_COLUMNS = ("digest", "last_seen_at", "searched")
-"""The columns that show whether an object changed, without its long body."""
-_KNOWN_PAGES = CompiledQuery(_known_pages)
-_KNOWN_AUDIENCES = CompiledQuery(_known_audiences)
+_KNOWN_PAGES = CompiledQuery(KnownPage._make, _known_pages)
+_KNOWN_AUDIENCES = CompiledQuery(KnownAudience._make, _known_audiences)
 
 
 @dataclass(frozen=True)
-class ChangeSet(Generic[ModelT]):
+class ChangeSet(Generic[KnownT, ModelT]):
     """How the objects of a response differ from the stored ones, by id."""
 
-    before: Mapping[str, Known]
+    before: Mapping[str, KnownT]
     changed: Mapping[str, ModelT]
     """New and changed objects, except those that a newer response has updated meanwhile."""
     stale: Sequence[str]
     """The ids of unchanged objects whose `last_seen_at` must be updated."""
 
 
-def compare_pages(pages: Iterable[PageItem], now: datetime) -> ChangeSet[PageItem]:
-    """Compare pages with the stored ones; one query."""
+def compare_pages(pages: Iterable[PageItem], now: datetime) -> ChangeSet[KnownPage, PageItem]:
     by_id = {page.page_id: page for page in pages}
     before = {row.page_id: row for row in _KNOWN_PAGES.rows([*by_id])}
-    for page_id, known in before.items():
+    for page_id, record in before.items():
         page, omitted = by_id[page_id], {}
         for name in ("page_type", "status"):
             # A list may leave them out (spec: not shown): keep the stored ones.
-            if not getattr(page, name) and getattr(known, name):
-                omitted[name] = getattr(known, name)
+            if not getattr(page, name) and getattr(record, name):
+                omitted[name] = getattr(record, name)
         if omitted:
             by_id[page_id] = page.model_copy(update=omitted)
     return _compare(by_id, before, page_search_text, now)
@@ -93,32 +127,32 @@ def compare_pages(pages: Iterable[PageItem], now: datetime) -> ChangeSet[PageIte
 
 def compare_audiences(
     page_id: str, audiences: Iterable[Audience], now: datetime
-) -> ChangeSet[Audience]:
-    """Compare audiences of a page with the stored ones; one query."""
+) -> ChangeSet[KnownAudience, Audience]:
     by_id = {audience.audience_id: audience for audience in audiences if audience.audience_id}
     before = {row.audience_id: row for row in _KNOWN_AUDIENCES.rows(page_id)}
     return _compare(by_id, before, audience_search_text, now)
 
 
 def _compare(
-    found: Mapping[str, ModelT],
-    before: Mapping[str, Known],
+    received: Mapping[str, ModelT],
+    before: Mapping[str, KnownT],
     search_text: Callable[[ModelT], str],
     now: datetime,
-) -> ChangeSet[ModelT]:
+) -> ChangeSet[KnownT, ModelT]:
     changed: dict[str, ModelT] = {}
     stale = []
-    for key, one in found.items():
+    for key, item in received.items():
         old = before.get(key)
         if old is None:
-            changed[key] = one
+            changed[key] = item
         # A record written by an older release may lack the search text.
-        elif body_digest(one.to_json()) != old.digest or old.searched != search_text(one):
+        elif body_digest(item.to_json()) != old.digest or old.searched != search_text(item):
             if old.last_seen_at <= now:
-                changed[key] = one
+                changed[key] = item
         else:
             interval = LAST_SEEN_WRITE_INTERVAL
-            if getattr(old, "latest_status", "") in IN_FLIGHT:
+            is_new = now - old.changed_at < LAST_SEEN_WRITE_INTERVAL
+            if is_new or getattr(old, "latest_status", "") in IN_FLIGHT:
                 interval = LAST_SEEN_WRITE_INTERVAL_IN_FLIGHT
             if now >= old.last_seen_at + interval:
                 stale.append(key)
@@ -126,5 +160,63 @@ def _compare(
 
 
 def body_digest(body: str) -> str:
-    """Return a hash of a body, to detect changes."""
     return hashlib.blake2b(body.encode(), digest_size=16).hexdigest()
+
+
+def upsert_newer(
+    rows: Sequence[models.Model],
+    *,
+    unique: Sequence[str],
+    preserved: Collection[str] = (),
+    moment: str = "last_seen_at",
+) -> set[tuple[Any, ...]]:
+    """Insert rows or update them, and return the unique columns of those that were written.
+
+    A row whose `moment` is later than that of the new one stays as it is. `preserved` are the
+    columns that an update leaves alone. All rows are of one model, at least one; they are locked in
+    their order.
+    """
+    model = type(rows[0])
+    fields = [field for field in model._meta.concrete_fields if field is not model._meta.auto_field]
+    size = max((connection.features.max_query_params or 30_000) // len(fields), 1)
+    sql = _sql(model, fields, unique, preserved, moment)
+    row_sql = f"({', '.join(['%s'] * len(fields))})"
+    written = set()
+    with connection.cursor() as cursor:
+        for start in range(0, len(rows), size):
+            batch = rows[start : start + size]
+            values = [
+                field.get_db_prep_save(getattr(row, field.attname), connection)
+                for row in batch
+                for field in fields
+            ]
+            cursor.execute(sql.format(values=", ".join([row_sql] * len(batch))), values)
+            written.update(cursor.fetchall())
+    return written
+
+
+def _sql(
+    model: type[models.Model],
+    fields: Sequence["models.Field[Any, Any]"],
+    unique: Sequence[str],
+    preserved: Collection[str],
+    moment: str,
+) -> str:
+    quote = connection.ops.quote_name
+    table = quote(model._meta.db_table)
+    columns = {field.name: quote(str(field.column)) for field in fields}
+    updates = [
+        f"{column} = CASE WHEN {table}.digest = EXCLUDED.digest"
+        f" THEN {table}.{column} ELSE EXCLUDED.{column} END"
+        if name == CHANGED_AT
+        else f"{column} = EXCLUDED.{column}"
+        for name, column in columns.items()
+        if name not in {*unique, *preserved}
+    ]
+    key = ", ".join(columns[name] for name in unique)
+    return (
+        f"INSERT INTO {table} ({', '.join(columns.values())}) VALUES {{values}}"  # noqa: S608
+        f" ON CONFLICT ({key}) DO UPDATE SET {', '.join(updates)}"
+        f" WHERE {table}.{columns[moment]} <= EXCLUDED.{columns[moment]}"
+        f" RETURNING {key}"
+    )

@@ -7,10 +7,8 @@ saved part of the list began.
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import QuerySet
-
+from dashboard.clock import CLAIM
 from dashboard.ledger.models import Crawl, CrawlState
-from dashboard.time_limits import CLAIM
 from dashboard.work.claims import Claim, claim_next
 
 INTERVAL = timedelta(hours=1)
@@ -25,12 +23,10 @@ def get_crawl() -> Crawl | None:
 
 
 def schedule_first_crawl(now: datetime) -> None:
-    """Have a worker crawl if there was no crawl yet."""
     Crawl.objects.get_or_create(pk=1, defaults={"wake_at": now})
 
 
 def claim_crawl(worker_id: str, now: datetime) -> Claim[Crawl] | None:
-    """Claim the crawl if it is due, to begin or continue it."""
     claim = claim_next(Crawl.objects.filter(pk=1), worker_id, now)
     if claim:
         is_new = claim.row.state in (CrawlState.WAITING, CrawlState.FINISHED)
@@ -39,7 +35,6 @@ def claim_crawl(worker_id: str, now: datetime) -> Claim[Crawl] | None:
 
 
 def take_crawl(process_id: str, now: datetime) -> Claim[Crawl]:
-    """Claim the crawl at once, from any process that has it, and begin a new one."""
     crawl, _ = Crawl.objects.get_or_create(pk=1)
     claim = Claim(crawl, process_id, now + CLAIM, is_takeover=False)
     Crawl.objects.filter(pk=1).update(worker_id=process_id, wake_at=claim.until)
@@ -65,11 +60,6 @@ def save_crawl(claim: Claim[Crawl]) -> None:
 def let_go_of_crawl(claim: Claim[Crawl], wake_at: datetime) -> bool:
     """Save the result, and when the crawl is due again; return whether the claim still held."""
     return claim.let_go(wake_at, **_progress(claim.row))
-
-
-def earliest_crawl() -> "QuerySet[Crawl, Any]":
-    """Return the time when a crawl is due, or when its claim ends."""
-    return Crawl.objects.filter(pk=1).values_list("wake_at", named=True)
 
 
 def _progress(crawl: Crawl) -> dict[str, Any]:

@@ -6,11 +6,11 @@ from hashlib import sha256
 
 from django.db import transaction
 from django.db.models import F, QuerySet
-from django.utils import timezone
 
+from dashboard import clock
 from dashboard.ledger.models import DeviationRecord
 from dashboard.ledger.signals import deviations_found
-from dashboard.redaction import redact_secret
+from dashboard.texts import redact_secret
 
 MAX_DEVIATIONS = 500
 """Rows, those of browsers and events not counted."""
@@ -26,8 +26,6 @@ MAX_EVENT_NAMES = 20
 
 @dataclass(frozen=True)
 class ContractDeviation:
-    """One deviation from the specification in one response."""
-
     operation: str
     kind: str
     place: str
@@ -41,13 +39,11 @@ class ContractDeviation:
 
 
 def record_deviations(deviations: Sequence[ContractDeviation]) -> None:
-    """Count each deviation of one response."""
     of_responses = DeviationRecord.objects.exclude(operation__in=(BROWSER, EVENTS))
     _record(deviations, of_responses, at_most=MAX_DEVIATIONS)
 
 
 def record_browser_report(report: ContractDeviation) -> None:
-    """Count a deviation reported by a browser."""
     _record(
         [report], DeviationRecord.objects.filter(operation=BROWSER), at_most=MAX_BROWSER_REPORTS
     )
@@ -69,28 +65,28 @@ def _record(
     at_most: int,
     is_signaled: bool = True,
 ) -> None:
-    by_digest = {each.digest: each for each in deviations}
+    by_digest = {deviation.digest: deviation for deviation in deviations}
     if not by_digest:
         return
-    now, example = timezone.now(), redact_secret(deviations[-1].example)[:2_000]
-    known = DeviationRecord.objects.filter(digest__in=by_digest)
-    if known.update(count=F("count") + 1, last_at=now, example=example) == len(by_digest):
+    now, example = clock.now(), redact_secret(deviations[-1].example)[:2_000]
+    records = DeviationRecord.objects.filter(digest__in=by_digest)
+    if records.update(count=F("count") + 1, last_at=now, example=example) == len(by_digest):
         return
-    existing = set(known.values_list("digest", flat=True))
+    existing = set(records.values_list("digest", flat=True))
     room = max(0, at_most - rows.count())
-    fresh = [each for digest, each in by_digest.items() if digest not in existing][:room]
+    fresh = [deviation for digest, deviation in by_digest.items() if digest not in existing][:room]
     new = [
         DeviationRecord(
-            digest=each.digest,
-            operation=each.operation[:64],
-            kind=each.kind[:64],
-            place=each.place[:200],
-            message=redact_secret(each.message)[:200],
-            example=redact_secret(each.example)[:2_000],
+            digest=deviation.digest,
+            operation=deviation.operation[:64],
+            kind=deviation.kind[:64],
+            place=deviation.place[:200],
+            message=redact_secret(deviation.message)[:200],
+            example=redact_secret(deviation.example)[:2_000],
             first_at=now,
             last_at=now,
         )
-        for each in fresh
+        for deviation in fresh
     ]
     if not new:
         return

@@ -9,10 +9,11 @@ from datetime import timedelta
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils import timezone
 
+from dashboard import clock
 from dashboard.ledger.models import Operation, PageDraft
 from dashboard.ledger.models.operations import Outcome
+from dashboard.work.tasks import WorkerTask
 
 MAX_DRAFTS = 10
 """Per user; the oldest is deleted. Source: our choice."""
@@ -41,7 +42,7 @@ def save_draft(
         operation_key=operation_key,
         name=name.replace("\0", "")[:MAX_DRAFT_NAME],
         typed=fields,
-        saved_at=timezone.now(),
+        saved_at=clock.now(),
     )
     with transaction.atomic():
         PageDraft.objects.bulk_create(
@@ -50,42 +51,36 @@ def save_draft(
             unique_fields=["user", "key"],
             update_fields=["operation_key", "name", "typed", "saved_at"],
         )
-        _delete_surplus(user_id)
+        mine = PageDraft.objects.filter(user_id=user_id)
+        newest = mine.values_list("pk", flat=True)[:MAX_DRAFTS]
+        mine.exclude(pk__in=list(newest)).delete()
     return draft
 
 
 def list_drafts(user_id: int) -> QuerySet[PageDraft]:
-    """Return a user's open drafts, newest first, without their fields."""
     accepted = Operation.objects.filter(outcome=Outcome.ACCEPTED).values("operation_key")
-    mine = PageDraft.objects.filter(user_id=user_id, saved_at__gt=timezone.now() - DRAFT_LIFETIME)
+    mine = PageDraft.objects.filter(user_id=user_id, saved_at__gt=clock.now() - DRAFT_LIFETIME)
     return mine.exclude(operation_key__in=accepted).defer("typed")
 
 
 def get_draft(user_id: int, key: str) -> PageDraft | None:
-    """Return one draft of a user, with its fields, or None."""
     if "\0" in key:  # PostgreSQL rejects NUL even in a filter.
         return None
     return list_drafts(user_id).defer(None).filter(key=key).first()
 
 
 def draft_fields(draft: PageDraft) -> dict[str, str]:
-    """Return the saved fields of the form, by name."""
     fields: dict[str, str] = json.loads(draft.typed)
     return fields
 
 
 def delete_draft(user_id: int, key: str) -> bool:
-    """Delete one draft of a user; return whether there was one."""
     deleted, _ = PageDraft.objects.filter(user_id=user_id, key=key).delete()
     return bool(deleted)
 
 
-def _delete_surplus(user_id: int) -> None:
-    mine = PageDraft.objects.filter(user_id=user_id)
-    newest = mine.values_list("pk", flat=True)[:MAX_DRAFTS]
-    mine.exclude(pk__in=list(newest)).delete()
-
-
 def delete_old_drafts() -> None:
-    """Delete drafts that are no longer offered."""
-    PageDraft.objects.filter(saved_at__lt=timezone.now() - DRAFT_LIFETIME).delete()
+    PageDraft.objects.filter(saved_at__lt=clock.now() - DRAFT_LIFETIME).delete()
+
+
+DELETE_OLD_DRAFTS = WorkerTask(lambda *_: delete_old_drafts(), every_s=3_600.0)

@@ -15,23 +15,16 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import (
-    DateTimeField,
-    Exists,
-    ExpressionWrapper,
-    F,
-    OuterRef,
-    Q,
-    QuerySet,
-)
-from django.utils import timezone
+from django.db.models import DateTimeField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet
 from django.utils.crypto import salted_hmac
 
-from dashboard.ledger.models import ApprovalRequest, Attempt, Installation, Operation
+from dashboard import clock
+from dashboard.clock import interrupted_after
+from dashboard.ledger.attribution import disown
+from dashboard.ledger.models import Attempt, Installation, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome, actor_name
 from dashboard.ledger.signals import emergency_begun, operation_ended
-from dashboard.redaction import redact_secret
-from dashboard.time_limits import interrupted_after
+from dashboard.texts import redact_secret
 from dashboard.work.tasks import WorkerTask
 
 OPEN = (Outcome.SENDING, Outcome.UNKNOWN)
@@ -50,12 +43,12 @@ class Target:
     version_number: int | None = None
     subscription_id: str = ""
     target_name: str = ""
+    rolled_back_id: str = ""
+    rolled_back_number: int | None = None
 
 
 @dataclass(frozen=True)
 class AttemptResult:
-    """The result of one attempt."""
-
     outcome: Outcome
     message: str = ""
     status_code: int | None = None
@@ -68,7 +61,8 @@ class AttemptResult:
 class Clearance:
     """What lets an operation be sent where the approval rule needs an approval."""
 
-    approval: ApprovalRequest | None = None
+    approval_id: int | None = None
+    """Of the request for approval."""
     digest: str = ""
     """Of the target as read just before."""
     emergency_reason: str = ""
@@ -79,8 +73,6 @@ NO_CLEARANCE = Clearance()
 
 
 class OperationKeyConflictError(Exception):
-    """The operation key belongs to another request, so nothing may be sent with it."""
-
     def __init__(self, operation: Operation) -> None:
         super().__init__("The operation key is already recorded for another request.")
         self.operation = operation
@@ -114,7 +106,7 @@ def note_restore() -> None:
 
     What went live before now is not taken for published outside Pressroom either.
     """
-    values = {"nonce": secrets.token_hex(), "restored_at": timezone.now()}
+    values = {"nonce": secrets.token_hex(), "restored_at": clock.now()}
     Installation.objects.update_or_create(pk=1, defaults=values)
 
 
@@ -137,15 +129,19 @@ def begin(
     body: Any,
     before: Any = None,
     clearance: Clearance = NO_CLEARANCE,
+    reason: str = "",
+    note: str = "",
 ) -> tuple[Operation, Attempt | None]:
     """Record an operation and return it with the attempt to send now.
+
+    `reason` is a PublicationReason if it publishes a version; `note` is what a person typed.
 
     The attempt is None if the same request is already recorded: then nothing may be sent. Raises
     OperationKeyConflictError if the key belongs to another request. Also marks interrupted
     attempts as unknown.
     """
     mark_interrupted_unknown()
-    now = timezone.now()
+    now = clock.now()
     try:
         with transaction.atomic():
             operation = Operation.objects.create(
@@ -157,15 +153,21 @@ def begin(
                 changed_at=now,
                 body_sent=body,
                 before=before,
-                approval=clearance.approval,
+                approval_id=clearance.approval_id,
                 emergency_reason=clearance.emergency_reason,
+                reason=reason,
+                note=note,
                 **asdict(target),
             )
             if operation.emergency_reason:
                 emergency_begun.send_robust(sender=Operation, operation=operation)
             return operation, _create_attempt(operation, 1, actor, now, clearance.digest)
     except IntegrityError:
-        operation = Operation.objects.get(operation_key=operation_key)
+        recorded = Operation.objects.filter(operation_key=operation_key).first()
+        if recorded is None:
+            # The actor's account was deleted at this moment.
+            raise
+        operation = recorded
     if not is_same_request(operation, kind=kind, target=target, body=body):
         raise OperationKeyConflictError(operation)
     return operation, None
@@ -174,7 +176,6 @@ def begin(
 def is_same_request(
     operation: Operation, *, kind: OperationKind, target: Target, body: Any
 ) -> bool:
-    """Return whether an operation has this kind, target and body."""
     ids = ("page_id", "audience_id", "version_id", "subscription_id")
     # The id of a created page was recorded later, and is not part of the request.
     is_same_target = all(
@@ -192,15 +193,15 @@ def begin_retry(operation: Operation, *, actor: User, digest: str = "") -> Attem
     with transaction.atomic():
         # The update locks the row until the attempt is inserted: of two users one gets through.
         unknown = Operation.objects.filter(pk=operation.pk, outcome=Outcome.UNKNOWN)
-        if not unknown.update(outcome=Outcome.SENDING, changed_at=timezone.now()):
+        if not unknown.update(outcome=Outcome.SENDING, changed_at=clock.now()):
             return None
         number = operation.attempts.count() + 1
-        return _create_attempt(operation, number, actor, timezone.now(), digest)
+        return _create_attempt(operation, number, actor, clock.now(), digest)
 
 
 def end(attempt: Attempt, result: AttemptResult) -> Operation:
     """Record the result of an attempt, and update the operation unless it is already settled."""
-    now = timezone.now()
+    now = clock.now()
     with transaction.atomic():
         # Locked, so that two attempts that end together see each other's result.
         operation = Operation.objects.select_for_update().get(pk=attempt.operation_id)
@@ -209,7 +210,9 @@ def end(attempt: Attempt, result: AttemptResult) -> Operation:
         attempt.message = redact_secret(result.message)
         attempt.status_code = result.status_code
         attempt.response_body = result.response_body[:MAX_RESPONSE_CHARACTERS]
-        attempt.save()
+        # Not the actor, whose account may have been deleted since.
+        columns = ["ended_at", "outcome", "message", "status_code", "response_body"]
+        attempt.save(update_fields=columns)
         if result.page_id and not operation.page_id:
             operation.page_id = result.page_id
             operation.save(update_fields=["page_id"])
@@ -222,33 +225,30 @@ def end(attempt: Attempt, result: AttemptResult) -> Operation:
 def settle(operation: Operation, outcome: Outcome, *, found: str, page_id: str = "") -> Operation:
     """Record what a check of the target found, and the outcome that follows from it.
 
-    UNKNOWN leaves the outcome unchanged: the check proved nothing. `page_id` is that of the page
-    found to be created.
+    `operation` is as it was checked. UNKNOWN leaves the outcome unchanged: the check proved
+    nothing. `page_id` is that of the page found to be created.
     """
-    now = timezone.now()
+    now, checked = clock.now(), operation
     with transaction.atomic():
         operation = Operation.objects.select_for_update().get(pk=operation.pk)
         operation.checked_at, operation.check_result = now, redact_secret(found)
         operation.page_id = operation.page_id or page_id
         operation.save(update_fields=["checked_at", "check_result", "page_id"])
-        if operation.outcome in OPEN and outcome not in OPEN:
+        # A retry that began since the check may still be accepted.
+        is_proved = outcome == Outcome.ACCEPTED or operation.changed_at == checked.changed_at
+        if is_proved and operation.outcome in OPEN and outcome not in OPEN:
             _set_outcome(operation, outcome, now)
     return operation
-
-
-def in_flight_since(now: datetime) -> datetime:
-    """Return when a call that may still be in flight began at the earliest."""
-    return now - interrupted_after()
 
 
 def interrupted(since: datetime | None = None) -> Q:
     """Match operations in flight for longer than a call can take: their outcome is unknown.
 
     Until a worker or a change has recorded that, they are only shown so.
-    `since` is when a call that may still be in flight began, `in_flight_since` of now.
+    `since` is when a call that may still be in flight began at the earliest.
     """
     sending = Attempt.objects.filter(operation=OuterRef("pk"), outcome=Outcome.SENDING)
-    since = since or in_flight_since(timezone.now())
+    since = since or clock.now() - interrupted_after()
     return Q(
         Exists(sending.filter(sent_at__lt=since)),
         ~Exists(sending.filter(sent_at__gte=since)),
@@ -260,7 +260,7 @@ def show_interrupted(operation: Operation, attempts: Sequence[Attempt]) -> None:
     """Set an interrupted operation and its attempt to unknown in memory. Writes nothing."""
     if operation.outcome != Outcome.SENDING:
         return
-    since = timezone.now() - interrupted_after()
+    since = clock.now() - interrupted_after()
     without_end = [attempt for attempt in attempts if attempt.ended_at is None]
     if without_end and all(attempt.sent_at < since for attempt in without_end):
         operation.outcome = Outcome.UNKNOWN
@@ -274,7 +274,7 @@ def mark_interrupted_unknown() -> int:
     A process killed while it waits for the response leaves such attempts. A response that arrives
     all the same, in a process that was only suspended, still counts. Writes: not for a GET.
     """
-    return mark_unknown(Attempt.objects.filter(sent_at__lte=timezone.now() - interrupted_after()))
+    return mark_unknown(Attempt.objects.filter(sent_at__lte=clock.now() - interrupted_after()))
 
 
 def earliest_interruption() -> "QuerySet[Attempt, Any]":
@@ -299,12 +299,12 @@ def mark_unknown(attempts: QuerySet[Attempt]) -> int:
     with transaction.atomic():
         # Locked in the same order as in `end`: the operation, then its attempts.
         locked = Operation.objects.select_for_update().filter(pk__in=stuck).order_by("pk")
-        sending = [found.pk for found in locked if found.outcome == Outcome.SENDING]
+        sending = [operation.pk for operation in locked if operation.outcome == Outcome.SENDING]
         stale.update(outcome=Outcome.UNKNOWN)
         in_flight = Attempt.objects.filter(outcome=Outcome.SENDING).values("operation_id")
         lost = list(Operation.objects.filter(pk__in=sending).exclude(pk__in=in_flight))
         for operation in lost:
-            _set_outcome(operation, Outcome.UNKNOWN, timezone.now())
+            _set_outcome(operation, Outcome.UNKNOWN, clock.now())
     return len(lost)
 
 
@@ -314,6 +314,7 @@ def _create_attempt(
     return Attempt.objects.create(
         operation=operation,
         number=number,
+        actor=actor,
         actor_name=actor_name(actor),
         sent_at=now,
         digest=digest,
@@ -325,5 +326,7 @@ def _set_outcome(operation: Operation, outcome: Outcome, now: datetime) -> None:
     operation.settled_at = None if outcome in OPEN else now
     operation.changed_at = now
     operation.save(update_fields=["outcome", "settled_at", "changed_at"])
+    if outcome in (Outcome.REJECTED, Outcome.NOT_SENT):
+        disown(operation)
     if outcome != Outcome.SENDING:
         operation_ended.send_robust(sender=Operation, operation=operation)

@@ -1,10 +1,10 @@
 """Delete old settled operations. Source: our choice.
 
-Open operations stay: a user still has to learn their outcome. So do all records of objects (pages,
-audiences, versions, subscriptions) and of what was published outside Pressroom: the service can't
-return them again. A publish stays, because the key of the next publish of that version counts the
-earlier ones, and a repeated key would publish nothing; without it, what it published would also
-seem to be published outside. Only the bodies of its responses are deleted.
+Open operations stay: a user still has to learn their outcome. So do publications and all records of
+objects (pages, audiences, versions, subscriptions): the service can't return them again. A publish
+stays, because the key of the next publish of that version counts the earlier ones, and a repeated
+key would publish nothing; without it, what it published would also seem to be published outside.
+Only the bodies of its responses are deleted.
 """
 
 from collections.abc import Callable
@@ -14,28 +14,16 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from dashboard.ledger.drafts import delete_old_drafts
 from dashboard.ledger.models import Attempt, Operation, PageDraft
 from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import OPEN
-from dashboard.ledger.receiver import delete_old_deliveries
-from dashboard.work.tasks import WorkerTask, attempt_each
 
 BATCH_SIZE = 500
 """Rows per transaction: SQLite blocks all other writes meanwhile."""
 
 
-DELETE_EXPIRED = WorkerTask(
-    lambda *_: attempt_each((delete_old_deliveries, delete_old_drafts), lambda delete: delete()),
-    every_s=3_600.0,
-)
-"""Delete what has a lifetime, also if nothing is written that deletes it."""
-
-
 @dataclass(frozen=True)
 class Prunable:
-    """The numbers of rows to delete or clear."""
-
     operations: int
     """Settled, other than publishes, each with its attempts."""
     response_bodies: int
@@ -43,7 +31,6 @@ class Prunable:
 
 
 def prunable(before: datetime) -> Prunable:
-    """Count what `prune` would delete that was settled before this time."""
     return Prunable(_prunable_operations(before).count(), _prunable_responses(before).count())
 
 
@@ -73,7 +60,6 @@ def _prunable_responses(before: datetime) -> QuerySet[Attempt]:
 
 
 def in_batches(rows: QuerySet[Any], act: Callable[[QuerySet[Any]], object]) -> int:
-    """Apply `act` in batches until no row matches; return the number of rows."""
     done = 0
     while batch := list(rows.values_list("pk", flat=True)[:BATCH_SIZE]):
         act(rows.model._default_manager.filter(pk__in=batch))

@@ -2,38 +2,40 @@
 
 A list of 50 costs one query if nothing changed. If something did, the stored rows are compared once
 more under the lock of the page, changed rows are written (one query for 40 audiences), and so are
-their versions, flags and the list's total. If a version went live, three to six more find out
-whether it was published outside Pressroom (`outside_publishes.py`), and if it was, some ten more
-notify of that.
+their versions, flags and the list's total. If a version went live, three to six more record its
+publication (`publications.py`), and if it was published outside Pressroom, some ten more notify of
+that. If something changed that users can follow, three more look for followers.
 
 `read_at` is when the request began, also of the response to a change: a response never overwrites
 what a later request has returned, whichever arrives first.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import F, QuerySet
-from django.utils import timezone
 
+from dashboard import clock
 from dashboard.contract.audiences import Audience, AudienceVersion
-from dashboard.contract.dates import read_date
-from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem
+from dashboard.contract.resource import ListEnvelope
 from dashboard.contract.webhooks import WebhookSubscription
-from dashboard.contract.wire import WireModel
+from dashboard.contract.wire import WireModel, read_date
 from dashboard.ledger.changes import (
     PAGES_LIST,
     ChangeSet,
-    Known,
+    KnownAudience,
+    KnownPage,
+    KnownT,
     ModelT,
     audiences_unread,
     body_digest,
     compare_audiences,
     compare_pages,
+    upsert_newer,
 )
 from dashboard.ledger.models import (
     AudienceRecord,
@@ -42,54 +44,53 @@ from dashboard.ledger.models import (
     SubscriptionRecord,
     VersionRecord,
 )
-from dashboard.ledger.models.audiences import (
+from dashboard.ledger.models.objects import (
+    FLAG_COLUMNS,
+    LiveStatus,
     audience_search_text,
     audience_updated_at,
     live_status,
+    page_search_text,
 )
-from dashboard.ledger.models.base import ObservedRecord
-from dashboard.ledger.models.pages import FLAG_COLUMNS, page_search_text
-from dashboard.ledger.outside_publishes import record_went_live
-from dashboard.ledger.page_flags import update_page_flags
-from dashboard.ledger.queries.audiences import in_progress_since
-from dashboard.ledger.upsert import upsert_newer
+from dashboard.ledger.publications import record_publications
+from dashboard.ledger.queries.audiences import in_progress_since, rolled_back_by
+from dashboard.ledger.queries.pages import update_page_flags
+from dashboard.ledger.signals import audiences_changed, pages_changed
 
 MAX_NAME_CHARACTERS, MAX_WORD_CHARACTERS = 500, 100
 """Of indexed columns: PostgreSQL limits an index entry to 2,704 bytes, and the service may send any
 length. The body has the whole text."""
 
-RecordT = TypeVar("RecordT", bound=ObservedRecord)
+PRESERVED = {"first_seen_at", "audiences_count_read", *FLAG_COLUMNS}
+"""Columns that keep their values when a page or an audience is recorded again."""
 
 
 def record_pages(response: ListEnvelope[Any], *, read_at: datetime | None = None) -> None:
-    """Record one page of the list of pages, and its total count."""
-    now = read_at or timezone.now()
+    now = read_at or clock.now()
     before = _record_pages(response.items, now)
-    if any(known.total_count == response.total_count for known in before.values()):
+    if any(record.total_count == response.total_count for record in before.values()):
         return
     total = ListTotal(list_name=PAGES_LIST, total_count=response.total_count, seen_at=now)
     upsert_newer([total], unique=["list_name"], moment="seen_at")
 
 
 def record_page(page: PageItem, *, read_at: datetime | None = None) -> None:
-    """Record one page."""
-    _record_pages([page], read_at or timezone.now())
+    _record_pages([page], read_at or clock.now())
 
 
 def record_audiences(
     page_id: str, audiences: Sequence[Audience], *, read_at: datetime | None = None
 ) -> None:
-    """Record the audiences of a page, and their versions."""
-    now = read_at or timezone.now()
+    now = read_at or clock.now()
     changes = compare_audiences(page_id, audiences, now)
     if changes.changed:
         changes = _save_audiences(page_id, audiences, now)
-    known = AudienceRecord.objects.filter(page_id=page_id, audience_id__in=changes.stale)
-    if not _update_last_seen(known, changes, now):
+    records = AudienceRecord.objects.filter(page_id=page_id, audience_id__in=changes.stale)
+    if not _update_last_seen(records, changes, now):
         # Another read was recorded since they were compared.
         record_audiences(page_id, audiences, read_at=now)
         return
-    if not changes.before or any(known.is_unread for known in changes.before.values()):
+    if not changes.before or any(record.is_unread for record in changes.before.values()):
         # If the page changed since, its audiences are to be read again.
         unread = PageRecord.objects.filter(audiences_unread(), page_id=page_id, changed_at__lte=now)
         unread.update(audiences_count_read=F("audiences_count"))
@@ -100,25 +101,55 @@ def record_audiences(
 @transaction.atomic(savepoint=False)
 def _save_audiences(
     page_id: str, audiences: Sequence[Audience], now: datetime
-) -> ChangeSet[Audience]:
+) -> ChangeSet[KnownAudience, Audience]:
     """Write the changed audiences; return how they differed from the stored ones."""
     _lock_page(page_id)
     changes = compare_audiences(page_id, audiences, now)
+    if any(record.changed_at > now for record in changes.before.values()):
+        audiences = _with_newer_versions(page_id, audiences, now)
+        changes = compare_audiences(page_id, audiences, now)
     records = [
         _audience_record(page_id, audience, changes.before.get(key), now)
         for key, audience in changes.changed.items()
     ]
     if not records:
         return changes
-    written = _upsert(records, unique=["page_id", "audience_id"])
+    written = upsert_newer(records, unique=["page_id", "audience_id"], preserved=PRESERVED)
     changed = {key: changes.changed[key] for _, key in written}
-    record_went_live(page_id, changed, changes.before, now)
+    rolled_back = record_publications(page_id, changed, changes.before, now)
+    if rolled_back:
+        latest = AudienceRecord.objects.filter(page_id=page_id, audience_id__in=rolled_back)
+        latest.filter(live_status=LiveStatus.CHANGED).update(live_status=LiveStatus.ROLLED_BACK)
     versions = [version for audience in changed.values() for version in _versions_of(audience)]
-    live = [audience.published_version for audience in changed.values()]
-    _record_versions(page_id, versions, now, live=[version for version in live if version])
+    _record_versions(page_id, versions, now)
     _date_dropped_versions(page_id, changed, changes.before)
     update_page_flags([page_id])
+    pairs = [
+        (changes.before.get(record.audience_id), record)
+        for record in records
+        if record.audience_id in changed
+    ]
+    audiences_changed.send_robust(sender=AudienceRecord, page_id=page_id, changes=pairs)
     return changes
+
+
+def _with_newer_versions(
+    page_id: str, audiences: Sequence[Audience], now: datetime
+) -> Sequence[Audience]:
+    """Return audiences with their versions as in the responses to later publishes."""
+    rows = VersionRecord.objects.filter(page_id=page_id, last_seen_at__gt=now)
+    newer = {(row.audience_id, row.version_id): row.version for row in rows}
+    return [
+        audience.model_copy(
+            update={
+                name: newer[version.audience_id, version.version_id]
+                for name in ("latest_version", "published_version")
+                if (version := getattr(audience, name))
+                and (version.audience_id, version.version_id) in newer
+            }
+        )
+        for audience in audiences
+    ]
 
 
 def _lock_page(page_id: str) -> None:
@@ -140,9 +171,10 @@ def record_version(
     page_id: str, version: AudienceVersion, *, read_at: datetime | None = None
 ) -> None:
     """Record one version, such as the response to a publish, and update its audience."""
-    now = read_at or timezone.now()
+    now = read_at or clock.now()
     _lock_page(page_id)
-    _record_versions(page_id, [version], now)
+    if not _record_versions(page_id, [version], now):
+        return
     record = AudienceRecord.objects.filter(
         page_id=page_id, audience_id=version.audience_id, latest_version_id=version.version_id
     ).first()
@@ -153,6 +185,11 @@ def record_version(
     digest = body_digest(body)
     if digest == record.digest:
         return
+    status = live_status(audience)
+    if status == LiveStatus.CHANGED and rolled_back_by(
+        page_id, version.audience_id, version.version_id
+    ):
+        status = LiveStatus.ROLLED_BACK
     unchanged = AudienceRecord.objects.filter(
         pk=record.pk, digest=record.digest, last_seen_at__lte=now
     )
@@ -161,9 +198,9 @@ def record_version(
         digest=digest,
         latest_status=version.status[:MAX_WORD_CHARACTERS],
         in_progress_since=_in_progress_since(version, record, now),
-        live_status=live_status(audience),
+        live_status=status,
         updated_at=audience_updated_at(audience),
-        last_seen_at=now,
+        # Not last_seen_at: a list that was requested before has news of all but this version.
         changed_at=now,
     ):
         update_page_flags([page_id])
@@ -178,7 +215,7 @@ def record_subscription(
 ) -> SubscriptionRecord:
     """Record a subscription; `added_by` is saved for a new one only."""
     record = SubscriptionRecord(
-        **_observed(subscription, read_at or timezone.now()),
+        **_observed(subscription, read_at or clock.now()),
         subscription_id=subscription.subscription_id,
         label=label or "",
         url=subscription.url,
@@ -187,13 +224,13 @@ def record_subscription(
     )
     preserved = {"first_seen_at", "label", "added_by"}
     upsert_newer([record], unique=["subscription_id"], preserved=preserved)
-    known = SubscriptionRecord.objects.filter(subscription_id=subscription.subscription_id)
+    records = SubscriptionRecord.objects.filter(subscription_id=subscription.subscription_id)
     if label is not None:
-        known.update(label=label)
-    return known.first() or record
+        records.update(label=label)
+    return records.first() or record
 
 
-def _record_pages(pages: Sequence[PageItem], now: datetime) -> Mapping[str, Known]:
+def _record_pages(pages: Sequence[PageItem], now: datetime) -> Mapping[str, KnownPage]:
     """Record pages; return the stored ones as they were before."""
     changes = compare_pages(pages, now)
     if changes.changed:
@@ -203,26 +240,34 @@ def _record_pages(pages: Sequence[PageItem], now: datetime) -> Mapping[str, Know
             # as the service lists them, which is their order in lists.
             page_ids = [*sorted(changes.changed.keys() - new), *new]
             records = [_page_record(changes.changed[page_id], now) for page_id in page_ids]
-            _upsert(records, unique=["page_id"])
+            written = upsert_newer(records, unique=["page_id"], preserved=PRESERVED)
             if new:
                 update_page_flags(new)
-    known = PageRecord.objects.filter(page_id__in=changes.stale)
-    if not _update_last_seen(known, changes, now):
+            pairs = [
+                (changes.before.get(record.page_id), record)
+                for record in records
+                if (record.page_id,) in written
+            ]
+            pages_changed.send_robust(sender=PageRecord, changes=pairs)
+    stale = PageRecord.objects.filter(page_id__in=changes.stale)
+    if not _update_last_seen(stale, changes, now):
         return _record_pages(pages, now)
     return changes.before
 
 
-def _update_last_seen(known: "QuerySet[Any]", changes: ChangeSet[ModelT], now: datetime) -> bool:
+def _update_last_seen(
+    records: "QuerySet[Any]", changes: ChangeSet[KnownT, ModelT], now: datetime
+) -> bool:
     """Update `last_seen_at` of unchanged objects; False if they were changed meanwhile."""
     if not changes.stale:
         return True
     digests = [changes.before[key].digest for key in changes.stale]
-    unchanged = known.filter(digest__in=digests, last_seen_at__lt=now)
+    unchanged = records.filter(digest__in=digests, last_seen_at__lt=now)
     return unchanged.update(last_seen_at=now) == len(changes.stale)
 
 
 def _date_dropped_versions(
-    page_id: str, changed: Mapping[str, Audience], before: Mapping[str, Known]
+    page_id: str, changed: Mapping[str, Audience], before: Mapping[str, KnownAudience]
 ) -> None:
     """Update `last_seen_at` of versions that an audience no longer has.
 
@@ -243,12 +288,6 @@ def _date_dropped_versions(
         ).update(last_seen_at=last_seen_at)
 
 
-def _upsert(records: Sequence[RecordT], *, unique: list[str]) -> set[tuple[Any, ...]]:
-    """Insert or update records; existing ones keep `first_seen_at`, a page's flags and count."""
-    preserved = {"first_seen_at", "audiences_count_read", *FLAG_COLUMNS}
-    return upsert_newer(records, unique=unique, preserved=preserved)
-
-
 def _page_record(page: PageItem, now: datetime) -> PageRecord:
     return PageRecord(
         **_observed(page, now),
@@ -266,7 +305,7 @@ def _page_record(page: PageItem, now: datetime) -> PageRecord:
 
 
 def _in_progress_since(
-    version: AudienceVersion | None, before: Known | None, now: datetime
+    version: AudienceVersion | None, before: KnownAudience | AudienceRecord | None, now: datetime
 ) -> datetime | None:
     """Return since when a version is in progress: when it was first seen, if its date is later.
 
@@ -285,11 +324,13 @@ def _in_progress_since(
 
 
 def _audience_record(
-    page_id: str, audience: Audience, before: Known | None, now: datetime
+    page_id: str, audience: Audience, before: KnownAudience | None, now: datetime
 ) -> AudienceRecord:
     latest, live = audience.latest_version, audience.published_version
+    # The response to a later publish may have changed it before.
+    changed_at = max(now, before.changed_at) if before else now
     return AudienceRecord(
-        **_observed(audience, now),
+        **_observed(audience, now) | {"changed_at": changed_at},
         page_id=page_id,
         audience_id=audience.audience_id or "",
         name=(audience.name or "")[:MAX_NAME_CHARACTERS],
@@ -300,7 +341,6 @@ def _audience_record(
         in_progress_since=_in_progress_since(latest, before, now),
         live_version_id=live.version_id if live else "",
         live_version_number=live.version_number if live else None,
-        live_since=read_date(live.published_at) if live else None,
         archived=bool(audience.archived_at),
         created_at=read_date(audience.created_at),
         live_status=live_status(audience),
@@ -326,31 +366,21 @@ def version_record(
 
 
 def _record_versions(
-    page_id: str,
-    versions: Iterable[AudienceVersion],
-    now: datetime,
-    *,
-    live: Collection[AudienceVersion] = (),
-) -> None:
-    """Insert or update versions; `live` are those that are live now."""
-    live_keys = {(version.audience_id, version.version_id) for version in live}
+    page_id: str, versions: Iterable[AudienceVersion], now: datetime
+) -> set[tuple[Any, ...]]:
     rows = {
         (version.audience_id, version.version_id): version_record(
-            page_id,
-            version,
-            first_seen_at=now,
-            last_seen_at=now,
-            # For new rows; `record_went_live` updates it.
-            noticed_live_at=now if (version.audience_id, version.version_id) in live_keys else None,
+            page_id, version, first_seen_at=now, last_seen_at=now
         )
         for version in versions
     }
-    if rows:
-        upsert_newer(
-            [*rows.values()],
-            unique=["page_id", "audience_id", "version_id"],
-            preserved={"first_seen_at", "noticed_live_at"},
-        )
+    if not rows:
+        return set()
+    return upsert_newer(
+        [*rows.values()],
+        unique=["page_id", "audience_id", "version_id"],
+        preserved={"first_seen_at"},
+    )
 
 
 def _observed(model: WireModel, now: datetime) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 
-from dashboard.compiled_query import CompiledQuery
 from dashboard.notifications.email import is_email_on
-from dashboard.notifications.following import visible_to_follower
+from dashboard.notifications.followed_changes import KIND as FOLLOWED_CHANGED
 from dashboard.notifications.models import (
+    DEFAULT_DIGEST_HOUR,
     Channel,
     DeliveryItem,
     Event,
@@ -18,14 +18,15 @@ from dashboard.notifications.models import (
     Notification,
     NotificationSettings,
 )
-from dashboard.notifications.models.preferences import DEFAULT_DIGEST_HOUR
 from dashboard.notifications.outbox import new_delivery
 from dashboard.notifications.quiet_hours import zone_of
 from dashboard.work.tasks import attempt_each
 
 LATEST = timedelta(hours=4)
-"""After its hour, as no worker ran; later it waits for the next morning. Source: our choice."""
+"""How long after its hour it is still made; later it waits for the next morning. Our choice."""
 FIRST_PERIOD = timedelta(days=1)
+OVERLAP = timedelta(hours=1)
+"""With the time before the last digest: no transaction takes as long."""
 MAX_EVENTS = 500
 
 
@@ -33,24 +34,20 @@ def make_digests(now: datetime) -> int:
     """Make the digests that are due; return how many. One query if none is, or e-mail is off."""
     if not is_email_on():
         return 0
-    rows = _USERS.rows()
-    due = [(pk, day) for pk, *row in rows if (day := due_day(now, *row))]
-    made: list[bool] = []
-    attempt_each(due, lambda row: made.append(_make_digest(*row, now)))
-    return sum(made)
+    due = [(pk, day) for pk, *row in _users() if (day := due_day(now, *row))]
+    digests: list[bool] = []
+    attempt_each(due, lambda row: digests.append(_make_digest(*row, now)))
+    return sum(digests)
 
 
-def _users_query() -> "QuerySet[User, Any]":
+def _users() -> "QuerySet[User, Any]":
     """Return the users who may get a digest, with their settings, or nulls for the defaults."""
     chosen = NotificationSettings.objects.filter(user=OuterRef("pk"))
     users = User.objects.filter(is_active=True).filter(~Q(email="") | Q(preferences__email__gt=""))
     users = users.exclude(Exists(chosen.filter(has_digest=False)))
     names = ("time_zone", "digest_hour", "digested_on")
     columns = {f"chosen_{name}": Subquery(chosen.values(name)[:1]) for name in names}
-    return users.annotate(**columns).values_list("pk", *columns, named=True)
-
-
-_USERS = CompiledQuery(_users_query)
+    return users.annotate(**columns).values_list("pk", *columns)
 
 
 def due_day(
@@ -70,7 +67,8 @@ def _make_digest(user_id: int, day: date, now: datetime) -> bool:
     chosen = NotificationSettings.objects.select_for_update().get(user_id=user_id)
     if chosen.digested_on == day:
         return False
-    since = chosen.digested_at or now - FIRST_PERIOD
+    # An event may be committed after a digest, with an earlier time.
+    since = chosen.digested_at - OVERLAP if chosen.digested_at else now - FIRST_PERIOD
     events = list(events_for(user_id, since)[:MAX_EVENTS])
     chosen.digested_on, chosen.digested_at = day, now
     chosen.save(update_fields=["digested_on", "digested_at"])
@@ -89,19 +87,19 @@ def _make_digest(user_id: int, day: date, now: datetime) -> bool:
 
 
 def events_for(user_id: int, since: datetime) -> QuerySet[Event]:
-    """Return what a user follows, or was notified of and has not read, since a time."""
+    """Return what a user follows, or was notified of and has not read, since a time.
+
+    Not what an earlier digest has had.
+    """
+    in_digests = DeliveryItem.objects.filter(
+        event=OuterRef("pk"), user=user_id, delivery__digest_on__isnull=False
+    )
     unread = Notification.objects.filter(user=user_id, event=OuterRef("pk"), read_at=None)
-    follows = Follow.objects.filter(visible_to_follower(), user=user_id)
-    followed = follows.filter(followed=OuterRef("followed"))
-    of_page = follows.filter(followed__page_id=OuterRef("page_id"), followed__audience_id="")
-    of_audience = follows.filter(
-        followed__page_id=OuterRef("page_id"), followed__audience_id=OuterRef("audience_id")
-    )
+    follows = Follow.objects.filter(user=user_id, page_id=OuterRef("page_id"))
+    exact = Exists(follows.filter(audience_id=OuterRef("audience_id")))
+    of_page = Exists(follows.filter(audience_id="")) & ~Q(kind=FOLLOWED_CHANGED)
     read = Notification.objects.filter(user=user_id, event=OuterRef("pk"), read_at__isnull=False)
-    found = Event.objects.filter(at__gt=since).filter(
-        Exists(unread)
-        | Exists(followed)
-        | (~Q(page_id="") & (Exists(of_page) | Exists(of_audience)))
-    )
-    own = Q(actor=user_id) & ~Exists(unread)
-    return found.exclude(Exists(read)).exclude(own).order_by(F("at").desc(), "-pk")
+    events = Event.objects.filter(at__gt=since).filter(Exists(unread) | exact | of_page)
+    own = Q(actor_id=user_id) & ~Exists(unread)
+    events = events.exclude(Exists(read)).exclude(own).exclude(Exists(in_digests))
+    return events.order_by(F("at").desc(), "-pk")

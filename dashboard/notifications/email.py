@@ -10,9 +10,9 @@ from django.contrib.auth.models import User
 from django.core.mail import EmailMessage
 from django.core.mail.backends import smtp
 
-from dashboard.ledger.preferences import email_address_of
-from dashboard.notifications.messages import Message, link_to, link_to_page, words_of
-from dashboard.notifications.outbox import Failure
+from dashboard.accounts.preferences import email_address_of
+from dashboard.notifications.messages import OutgoingMessage, link_to, link_to_page, words_of
+from dashboard.work.deliveries import DeliveryResult
 
 MAX_SUBJECT = 150
 """Characters."""
@@ -78,38 +78,38 @@ def is_email_on() -> bool:
     return bool(settings.EMAIL_IS_ON)
 
 
-def send_email(user: User, message: Message) -> Failure | None:
-    """Send a message to a user; return why that failed, or None."""
+def send_email(user: User, message: OutgoingMessage) -> DeliveryResult:
     if not is_email_on():
-        return Failure("E-mails are off: EMAIL_URL isn’t set.", is_shared=True)
+        return DeliveryResult("E-mails are off: EMAIL_URL isn’t set.", is_shared=True)
     if not user.is_active or not email_address_of(user):
-        return Failure("The user has no e-mail address, or is turned off.", is_final=True)
-    email = email_of(user, message)
+        return DeliveryResult("The user has no e-mail address, or is turned off.", is_final=True)
+    return send(email_of(user, message))
+
+
+def send(email: EmailMessage) -> DeliveryResult:
     try:
         email.send()
     except (smtplib.SMTPException, OSError) as error:
         return _failure(error)
     except (ValueError, UnicodeError):
-        return Failure("The e-mail address isn’t valid.", is_final=True)
-    return None
+        return DeliveryResult("The e-mail address isn’t valid.", is_final=True)
+    return DeliveryResult()
 
 
-def _failure(error: smtplib.SMTPException | OSError) -> Failure:
-    """Return what an error of the mail server means for this message, and for the others."""
+def _failure(error: smtplib.SMTPException | OSError) -> DeliveryResult:
     match error:
         case smtplib.SMTPRecipientsRefused(recipients=refused):
             code = next(iter(refused.values()), (0, b""))[0]
-            return Failure("The mail server rejected the recipient.", code or None)
+            return DeliveryResult("The mail server rejected the recipient.", code or None)
         case smtplib.SMTPDataError(smtp_code=code):
-            return Failure("The mail server rejected the message.", code)
+            return DeliveryResult("The mail server rejected the message.", code)
         case smtplib.SMTPResponseException(smtp_code=code):
             sentence = "The mail server rejected the sender or the sign-in."
-            return Failure(sentence, code, is_shared=True)
-    return Failure("The mail server can’t be reached.", is_shared=True)
+            return DeliveryResult(sentence, code, is_shared=True)
+    return DeliveryResult("The mail server can’t be reached.", is_shared=True)
 
 
-def email_of(user: User, message: Message) -> EmailMessage:
-    """Return a message as an e-mail in plain text."""
+def email_of(user: User, message: OutgoingMessage) -> EmailMessage:
     host = urlsplit(settings.PUBLIC_URL).hostname or "pressroom.invalid"
     return EmailMessage(
         subject=subject_of(message),
@@ -123,8 +123,7 @@ def email_of(user: User, message: Message) -> EmailMessage:
     )
 
 
-def subject_of(message: Message) -> str:
-    """Return the subject: what happened, or how much."""
+def subject_of(message: OutgoingMessage) -> str:
     if message.is_digest:
         unit = "notification" if message.total == 1 else "notifications"
         return f"Your morning summary: {message.total} {unit}"
@@ -134,9 +133,8 @@ def subject_of(message: Message) -> str:
     return f"{first}, and {message.total - 1} more" if message.total > 1 else first
 
 
-def text_of(message: Message) -> str:
-    """Return the body."""
-    parts = [f"{words_of(each)}\n{link_to(each.path)}" for each in message.events]
+def text_of(message: OutgoingMessage) -> str:
+    parts = [f"{words_of(event)}\n{link_to(event.path)}" for event in message.events]
     if message.more:
         parts.append(f"And {message.more} more:\n{link_to_page(HISTORY_PAGE)}")
     parts.append(

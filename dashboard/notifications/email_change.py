@@ -3,7 +3,7 @@
 Not django-allauth's addresses: those replace the account's own, which the approval rule compares.
 """
 
-import smtplib
+from datetime import timedelta
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -12,22 +12,37 @@ from django.core.mail import EmailMessage
 from django.db import IntegrityError, transaction
 from django.urls import reverse
 
-from dashboard.ledger.preferences import email_address_of, is_email_taken, save_preferences
-from dashboard.notifications.errors import NotificationError
+from dashboard import clock
+from dashboard.accounts.preferences import email_address_of, is_email_taken, save_preferences
 from dashboard.notifications.messages import link_to
+from dashboard.notifications.models import Channel, Delivery, NotificationError
+from dashboard.notifications.outbox import new_delivery
 
+LINK_RETRIED_FOR = timedelta(hours=1)
+"""Somebody waits for it. Source: our choice."""
 LINK_LIFETIME_S = 24 * 60 * 60
 SALT = "dashboard.notifications.email_change"
 TAKEN = "Another account has this address."
 
 
-def send_confirmation(user: User, address: str) -> None:
-    """Send a link to an address. Raises NotificationError if it is taken, or can't be sent to."""
+def request_confirmation(user: User, address: str) -> None:
+    """Have a worker send a link to an address. Raises NotificationError if it is taken."""
     address = address.lower()
     if address == email_address_of(user).lower():
         raise NotificationError("E-mail goes to this address already.", field="email")
     if is_email_taken(address, user):
         raise NotificationError(TAKEN, field="email")
+    now = clock.now()
+    delivery = new_delivery(Channel.EMAIL, user_id=user.pk, now=now)
+    delivery.new_address, delivery.retry_until = address, now + LINK_RETRIED_FOR
+    delivery.save()
+
+
+def last_confirmation(user: User) -> Delivery | None:
+    return Delivery.objects.filter(user=user).exclude(new_address="").first()
+
+
+def confirmation_of(user: User, address: str) -> EmailMessage:
     # The present address makes the link good for one change.
     token = signing.dumps([user.pk, address, email_address_of(user)], salt=SALT)
     link = link_to(reverse("email-confirm", args=[token]))
@@ -36,13 +51,8 @@ def send_confirmation(user: User, address: str) -> None:
         f"at this address. To confirm it, open this link within a day:\n\n{link}\n\n"
         "If that wasn’t you, ignore this message.\n"
     )
-    message = EmailMessage("Confirm your address", text, to=[address])
-    message.extra_headers["Auto-Submitted"] = "auto-generated"
-    try:
-        message.send()
-    except (smtplib.SMTPException, OSError, ValueError) as error:
-        sentence = "The mail server didn’t accept the message. Nothing was changed."
-        raise NotificationError(sentence, field="email") from error
+    headers = {"Auto-Submitted": "auto-generated"}
+    return EmailMessage("Confirm your address", text, to=[address], headers=headers)
 
 
 def read_link(user: User, token: str) -> str:

@@ -1,154 +1,135 @@
-"""Notice changes of what users follow: by the ledger, whichever request has read them."""
+"""Notify of changes of what users follow, as the ledger records them."""
 
-from datetime import datetime, timedelta
-from typing import Any
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, NamedTuple
 
 from django.contrib.auth.models import User
-from django.db import connection, transaction
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db import transaction
 from django.urls import reverse
 
-from dashboard.compiled_query import ROW_COUNT, CompiledQuery
-from dashboard.ledger.models import AudienceRecord, Operation, PageRecord, SubscriptionRecord
-from dashboard.ledger.models.saved_views import ListName
-from dashboard.ledger.saved_views import filters_of
-from dashboard.notifications.followed_actors import by_actor
-from dashboard.notifications.models import Follow, Followed
-from dashboard.notifications.recording import Subject, record_event
-from dashboard.notifications.snapshots import (
-    PAGE,
-    Change,
-    compare,
-    counted,
-    in_words,
-    page_of,
-    rows_of,
-    snapshot_of,
-)
-from dashboard.time_limits import recorded_after
-from dashboard.work.tasks import attempt_each
+from dashboard.ledger.models import AudienceRecord, PageRecord, Publication
+from dashboard.notifications.models import Follow
+from dashboard.notifications.recording import Draft, Subject, digest_of, record_event, record_events
+
+KIND = "followed_changed"
+MAX_NAMES = 3
+"""Of changed audiences in a sentence; the others are counted."""
+NEW_FOR = timedelta(days=1)
+"""An audience that was created earlier, and is seen for the first time, is not new."""
 
 
-def compare_followed(now: datetime) -> None:
-    """Notify of what changed since it was last compared. One query if nothing was recorded."""
-    attempt_each(
-        [row.pk for row in _CHANGED.rows()],
-        lambda pk: _compare(pk, now),
-        # Compared again after its next change.
-        lambda pk: Followed.objects.filter(pk=pk).update(compare_since=now),
+class AudienceChange(NamedTuple):
+    audience: AudienceRecord
+    words: list[str]
+    """Such as "version 6 is live"."""
+    before_at: str
+    """When it changed before: two processes that notice the same change have the same."""
+
+    @property
+    def name(self) -> str:
+        return self.audience.name or self.audience.audience_id
+
+
+def on_pages_changed(changes: Sequence[tuple[Any, PageRecord]], **_: Any) -> None:
+    drafts = {
+        page.page_id: _page_draft(before, page, words)
+        for before, page in changes
+        if before and (words := _page_words(before, page))
+    }
+    if drafts:
+        with transaction.atomic():
+            follows = Follow.objects.filter(page_id__in=drafts, audience_id="")
+            followed = set(follows.values_list("page_id", flat=True))
+            record_events(KIND, [drafts[page_id] for page_id in followed])
+
+
+def _page_words(before: Any, page: PageRecord) -> list[str]:
+    words = []
+    if page.name != before.name:
+        words.append(f"was {before.name}")
+    if page.status != before.status:
+        words.append(f"is {page.status or 'without a status'}")
+    return words
+
+
+def _page_draft(before: Any, page: PageRecord, words: list[str]) -> Draft:
+    return Draft(
+        f"followed:{digest_of(page.page_id, before.changed_at)}",
+        Subject(reverse("page-detail", args=[page.page_id]), page_id=page.page_id),
+        {"name": page.name or page.page_id, "changes": ", ".join(words)},
     )
 
 
-def _changed_query() -> "QuerySet[Followed, Any]":
-    """Return what is followed and was recorded as changed, and views that were saved again."""
-    changed = Q(changed_at__gt=OuterRef("compare_since"))
-    audiences = AudienceRecord.objects.filter(changed, page_id=OuterRef("page_id"))
-    pages = PageRecord.objects.filter(changed, page_id=OuterRef("page_id"))
-    subscriptions = SubscriptionRecord.objects.order_by().values(number=ROW_COUNT)
-    is_removed = ~Q(subscriptions=Subquery(subscriptions))
-    of_pages = Q(view__list_name__in=(ListName.PAGES, ListName.AUDIENCES))
-    of_webhooks = Q(view__list_name=ListName.WEBHOOKS)
-    of_activity = Q(view__list_name=ListName.ACTIVITY)
-    followed = Followed.objects.filter(Exists(Follow.objects.filter(followed=OuterRef("pk"))))
-    found = followed.filter(
-        (of_pages & Q(Exists(AudienceRecord.objects.filter(changed))))
-        | (of_pages & Q(Exists(PageRecord.objects.filter(changed))))
-        | (of_activity & Q(Exists(Operation.objects.filter(changed))))
-        | (of_webhooks & Q(Exists(SubscriptionRecord.objects.filter(changed))))
-        | (of_webhooks & is_removed)
-        | (Q(view__isnull=False) & ~Q(view__query=F("view_query")))
-        | Q(Exists(audiences), audience_id="")
-        | Q(Exists(pages), audience_id="")
-        | Q(Exists(audiences.filter(audience_id=OuterRef("audience_id"))))
-    )
-    return found.values_list("pk", named=True)
+def on_audiences_changed(
+    page_id: str, changes: Sequence[tuple[Any, AudienceRecord]], **_: Any
+) -> None:
+    """Notify of changed audiences: each one's followers, and in one event those of the page."""
+    news = [
+        AudienceChange(audience, words, str(before.changed_at) if before else "")
+        for before, audience in changes
+        if (words := _audience_words(before, audience))
+    ]
+    if news:
+        with transaction.atomic():
+            follows = Follow.objects.filter(page_id=page_id).order_by()
+            for audience_id in follows.values_list("audience_id", flat=True).distinct():
+                changed = [
+                    change for change in news if audience_id in ("", change.audience.audience_id)
+                ]
+                if changed:
+                    _record(page_id, audience_id, changed)
 
 
-_CHANGED = CompiledQuery(_changed_query)
+def _audience_words(before: Any, audience: AudienceRecord) -> list[str]:
+    if before is None:
+        created_at = audience.created_at
+        is_new = created_at and created_at > audience.changed_at - NEW_FOR
+        return ["is new"] if is_new else []
+    latest, live = audience.latest_version_number, audience.live_version_number
+    words = []
+    if latest not in (None, before.latest_version_number):
+        words.append(f"version {latest} is the latest")
+    if live != before.live_version_number:
+        words.append("nothing is live" if live is None else f"version {live} is live")
+    if audience.archived != before.archived:
+        words.append("is archived" if audience.archived else "is no longer archived")
+    return words
 
 
-VIEW_PAUSE = timedelta(minutes=1)
-"""Between two times that a saved view is compared: its rows are a query of all of its list."""
-PATHS_OF_LISTS = {
-    ListName.PAGES: "page-list",
-    ListName.AUDIENCES: "audience-list",
-    ListName.ACTIVITY: "operation-list",
-    ListName.WEBHOOKS: "subscription-list",
-}
-
-
-@transaction.atomic
-def _compare(pk: int, now: datetime) -> None:
-    """Compare one thing with its snapshot, unless another worker does."""
-    unlocked = Followed.objects.select_for_update(
-        skip_locked=connection.features.has_select_for_update_skip_locked, no_key=True
-    )
-    followed = unlocked.filter(pk=pk).first()
-    if followed is None or (
-        followed.is_view and now < followed.compare_since + recorded_after() + VIEW_PAUSE
-    ):
-        return
-    before, since = followed.snapshot, followed.compare_since
-    # Counted first: one that is removed meanwhile is noticed the next time.
-    followed.subscriptions = SubscriptionRecord.objects.count()
-    rows = rows_of(followed)
-    followed.snapshot = snapshot_of(rows, page_of(followed))
-    followed.compare_since = now - recorded_after()
-    changes = compare(
-        before,
-        followed.snapshot,
-        rows,
-        since,
-        is_view=followed.is_view,
-        has_all_rows=not followed.is_activity,
-    )
-    if followed.view:
-        # With other filters, that other rows match is no change of the rows.
-        is_same = filters_of(followed.view.query) == filters_of(followed.view_query)
-        followed.view_query, changes = followed.view.query, changes if is_same else []
-    for actor, made in by_actor(followed, changes, since):
-        followed.revision += 1
-        _record(followed, made, actor)
-    followed.save(
-        update_fields=["snapshot", "compare_since", "revision", "view_query", "subscriptions"]
-    )
-
-
-def _record(followed: Followed, changes: list[Change], actor: User | None) -> None:
-    """Record the event of these changes, of which its actor is not notified."""
-    whole = followed.snapshot[PAGE][0] if PAGE in followed.snapshot else followed.page_id
-    if followed.view:
-        whole = followed.view.name
-    name, words = in_words(changes, whole)
-    if followed.is_activity and len(changes) > 1:
-        words = counted(changes)
+def _record(page_id: str, audience_id: str, changes: list[AudienceChange]) -> None:
+    """Record changes for the followers of an audience, or of the page if `audience_id` is empty."""
+    first = changes[0]
+    if len(changes) == 1:
+        name, words = first.name, ", ".join(first.words)
+        path = reverse("audience-detail", args=[page_id, first.audience.audience_id])
+    else:
+        page = PageRecord.objects.filter(page_id=page_id).values_list("name", flat=True)
+        names = ", ".join(change.name for change in changes[:MAX_NAMES])
+        more = len(changes) - MAX_NAMES
+        name = page.first() or page_id
+        words = f"{len(changes)} changes: {names}" + (f" and {more} more" if more > 0 else "")
+        path = reverse("page-detail", args=[page_id])
+    ids = [(change.audience.audience_id, change.before_at) for change in changes]
     record_event(
-        "followed_changed",
-        f"followed:{followed.pk}:{followed.revision}",
-        _subject(followed, changes),
+        KIND,
+        f"followed:{digest_of(page_id, audience_id, *ids)}",
+        Subject(path, page_id=page_id, audience_id=audience_id),
         {"name": name, "changes": words},
-        actor=actor,
+        actor=_publisher(changes),
     )
 
 
-def _subject(followed: Followed, changes: list[Change]) -> Subject:
-    """Return what changed, if it is one thing; of several changes, what is followed."""
-    key = changes[0].key if len(changes) == 1 else PAGE
-    view = followed.view
-    is_removed = followed.is_view and key not in followed.snapshot
-    if view and (key == PAGE or (view.list_name == ListName.WEBHOOKS and is_removed)):
-        path = f"{reverse(PATHS_OF_LISTS[ListName(view.list_name)])}?{view.query}&view={view.pk}"
-        return Subject(path, followed=followed)
-    if view and view.list_name == ListName.ACTIVITY:
-        path = reverse("operation-detail", args=[key])
-        return Subject(path, operation_key=key, followed=followed)
-    if view and view.list_name == ListName.WEBHOOKS:
-        return Subject(reverse("subscription-detail", args=[key]), followed=followed)
-    page_id, audience_id = followed.page_id, followed.audience_id
-    if key != PAGE:
-        page_id, _, audience_id = key.partition("\n")
-    url_name, args = "page-detail", [page_id]
-    if audience_id:
-        url_name, args = "audience-detail", [page_id, audience_id]
-    path = reverse(url_name, args=args)
-    return Subject(path, page_id=page_id, audience_id=audience_id, followed=followed)
+def _publisher(changes: list[AudienceChange]) -> User | None:
+    """Return who published what went live, if that is all that changed.
+
+    Users are not notified of what they did themselves.
+    """
+    audience, words, _ = changes[0]
+    if len(changes) > 1 or words != [f"version {audience.live_version_number} is live"]:
+        return None
+    publications = Publication.objects.filter(
+        page_id=audience.page_id, audience_id=audience.audience_id, ended_at=None
+    )
+    live = publications.select_related("operation__actor").last()
+    return live.operation.actor if live and live.operation else None

@@ -5,21 +5,12 @@ from urllib.parse import unquote, urlsplit
 
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
-from django.utils import timezone
 
-from dashboard.compiled_query import CompiledQuery
+from dashboard import clock
 from dashboard.notifications.models import Notification
 
 MAX_COUNT = 100
 """The count of the bell ends here: it shows "99+"."""
-
-_UNREAD = CompiledQuery(
-    lambda user_id: (
-        Notification.objects.filter(user=user_id, read_at=None)
-        .order_by()
-        .values_list("pk", "event__path", named=True)[:MAX_COUNT]
-    )
-)
 
 
 def unread_count(user: User) -> int:
@@ -32,7 +23,8 @@ def unread_paths(user: User) -> list[tuple[int, str]]:
 
     At most MAX_COUNT. One query, of an index.
     """
-    return _UNREAD.rows(user.pk)
+    unread = Notification.objects.filter(user=user, read_at=None).order_by()
+    return list(unread.values_list("pk", "event__path")[:MAX_COUNT])
 
 
 def is_about(event_path: str, path: str) -> bool:
@@ -40,23 +32,13 @@ def is_about(event_path: str, path: str) -> bool:
     return unquote(urlsplit(event_path).path) == path
 
 
-def list_notifications(
-    user: User, *, is_unread: bool = False, before: int | None = None
-) -> QuerySet[Notification]:
-    """Return a user's notifications with their events, newest first; the caller slices them.
-
-    `before` is the primary key of the last one on the page before.
-    """
-    found = Notification.objects.filter(user=user).select_related("event")
-    if is_unread:
-        found = found.filter(read_at=None)
-    return found.filter(pk__lt=before) if before else found
+def list_notifications(user: User) -> QuerySet[Notification]:
+    return Notification.objects.filter(user=user).select_related("event")
 
 
 def mark_read(user: User, notification_ids: Sequence[int]) -> int:
-    """Mark these notifications of a user as read; return how many were not."""
     unread = Notification.objects.filter(user=user, pk__in=notification_ids, read_at=None)
-    return unread.update(read_at=timezone.now())
+    return unread.update(read_at=clock.now())
 
 
 def mark_page_read(user: User, path: str) -> int:
@@ -65,12 +47,11 @@ def mark_page_read(user: User, path: str) -> int:
 
 
 def mark_event_read(key: str) -> None:
-    """Mark the notifications of an event as read, for everyone who has one."""
     unread = Notification.objects.filter(event__key=key, read_at=None)
-    unread.update(read_at=timezone.now())
+    unread.update(read_at=clock.now())
 
 
 def mark_all_read(user: User, *, until: int) -> int:
     """Mark all as read up to the newest one that was shown, by its primary key."""
     unread = Notification.objects.filter(user=user, pk__lte=until, read_at=None)
-    return unread.update(read_at=timezone.now())
+    return unread.update(read_at=clock.now())

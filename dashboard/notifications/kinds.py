@@ -1,8 +1,8 @@
 """The kinds of events: their words, who is notified, and by which channels unless changed.
 
 Source: our choice. One rule holds for all: users are not notified of what they did themselves,
-unless it is a failure. During quiet hours, e-mails and webhooks wait, but for failures of what is
-the user's own (see `is_failure` and `Recipients.OWNERS`).
+unless it is a failure. During quiet hours, e-mails and webhooks wait, except for failures of the
+user's own changes (see `is_failure` and `Recipients.OWNERS`).
 """
 
 from collections.abc import Mapping
@@ -16,8 +16,6 @@ IN_APP, EMAIL, WEBHOOK = Channel.IN_APP, Channel.EMAIL, Channel.WEBHOOK
 
 
 class Recipients(StrEnum):
-    """A group of users who are notified of a kind."""
-
     OWNERS = "owners"
     """Whose change it is: the sender, the owner of a release, who requested or gave an approval."""
     FOLLOWERS = "followers"
@@ -34,8 +32,6 @@ PUBLISHERS, ADMINISTRATORS = Recipients.PUBLISHERS, Recipients.ADMINISTRATORS
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of event, a row of the matrix."""
-
     name: str
     group: str
     """The heading above it in the matrix."""
@@ -44,7 +40,7 @@ class Kind:
     sentence: str
     """With the names of facts in braces."""
     recipients: tuple[Recipients, ...]
-    channels: tuple[Channel, ...] = (IN_APP,)
+    channels: tuple[Channel, ...] = (IN_APP, EMAIL, WEBHOOK)
     """On by default."""
     is_failure: bool = False
     """Whether users are notified of it although they did it, and in their quiet hours."""
@@ -56,9 +52,10 @@ _ALL = (
     Kind(
         "publish_finished",
         "Publishing",
-        "Published",
-        "{actor} published version {version} of {audience}.",
+        "Accepted",
+        "{actor} {did} of {audience}: accepted, not live yet.",
         (FOLLOWERS,),
+        (IN_APP,),
         is_for_teams=True,
     ),
     Kind(
@@ -67,7 +64,6 @@ _ALL = (
         "Failed",
         "{doing} failed.",
         (OWNERS, FOLLOWERS),
-        (IN_APP, EMAIL, WEBHOOK),
         is_failure=True,
         is_for_teams=True,
     ),
@@ -77,7 +73,6 @@ _ALL = (
         "Outcome unknown",
         "{doing} has an unknown outcome.",
         (OWNERS, FOLLOWERS),
-        (IN_APP, EMAIL, WEBHOOK),
         is_failure=True,
         is_for_teams=True,
     ),
@@ -87,7 +82,6 @@ _ALL = (
         "Takes longer than usual",
         "{doing} takes longer than usual: {so_far} so far. 95% take at most {usual}.",
         (OWNERS, FOLLOWERS),
-        (IN_APP, EMAIL, WEBHOOK),
         is_failure=True,
         is_for_teams=True,
     ),
@@ -97,6 +91,7 @@ _ALL = (
         "Published outside Pressroom",
         "Version {version} of {audience} was published outside Pressroom.",
         (FOLLOWERS, PUBLISHERS, ADMINISTRATORS),
+        (IN_APP,),
         is_for_teams=True,
     ),
     Kind(
@@ -105,7 +100,6 @@ _ALL = (
         "Finished",
         "The release {release} is finished: {counts}.",
         (OWNERS,),
-        (IN_APP, EMAIL, WEBHOOK),
         is_for_teams=True,
     ),
     Kind(
@@ -114,7 +108,6 @@ _ALL = (
         "Finished with failures",
         "The release {release} is finished with failures: {counts}.",
         (OWNERS,),
-        (IN_APP, EMAIL, WEBHOOK),
         is_failure=True,
         is_for_teams=True,
     ),
@@ -124,7 +117,6 @@ _ALL = (
         "Held",
         "The release {release} is held: {reason}.",
         (OWNERS,),
-        (IN_APP, EMAIL, WEBHOOK),
         is_failure=True,
         is_for_teams=True,
     ),
@@ -134,7 +126,6 @@ _ALL = (
         "Schedule missed",
         "The release {release} wasn’t started when it was due, {due}.",
         (OWNERS, ADMINISTRATORS),
-        (IN_APP, EMAIL, WEBHOOK),
         is_failure=True,
         is_for_teams=True,
     ),
@@ -144,7 +135,6 @@ _ALL = (
         "Requested",
         "{actor} requests an approval: {title}.",
         (APPROVERS,),
-        (IN_APP, EMAIL, WEBHOOK),
         is_for_teams=True,
     ),
     Kind(
@@ -153,7 +143,6 @@ _ALL = (
         "Approved",
         "{actor} approved a request: {title}.",
         (OWNERS,),
-        (IN_APP, EMAIL, WEBHOOK),
     ),
     Kind(
         "approval_declined",
@@ -161,7 +150,6 @@ _ALL = (
         "Declined",
         "{actor} declined a request: {title}.",
         (OWNERS,),
-        (IN_APP, EMAIL, WEBHOOK),
         is_failure=True,
     ),
     Kind(
@@ -170,7 +158,6 @@ _ALL = (
         "Void or expired",
         "A request for approval {became}: {title}.",
         (OWNERS,),
-        (IN_APP, EMAIL, WEBHOOK),
         is_failure=True,
     ),
     Kind(
@@ -179,7 +166,6 @@ _ALL = (
         "Published without an approval",
         "{actor} published without an approval: {title}.",
         (APPROVERS,),
-        (IN_APP, EMAIL, WEBHOOK),
         is_for_teams=True,
     ),
     Kind(
@@ -188,6 +174,7 @@ _ALL = (
         "Something you follow changed",
         "{name}: {changes}.",
         (FOLLOWERS,),
+        (IN_APP,),
     ),
     Kind(
         "service_unreachable",
@@ -195,7 +182,6 @@ _ALL = (
         "Unreachable for 5 minutes",
         "The service has been unreachable for {minutes} min.",
         (PUBLISHERS, ADMINISTRATORS),
-        (IN_APP, EMAIL, WEBHOOK),
         is_for_teams=True,
     ),
     Kind(
@@ -204,7 +190,6 @@ _ALL = (
         "Reachable again",
         "The service responds again, after {minutes} min.",
         (PUBLISHERS, ADMINISTRATORS),
-        (IN_APP, EMAIL, WEBHOOK),
         is_for_teams=True,
     ),
     Kind(
@@ -214,7 +199,6 @@ _ALL = (
         "The webhook receiver has had no events for {hours} h. The longest pause before was "
         "{usual} h.",
         (ADMINISTRATORS,),
-        (IN_APP, EMAIL, WEBHOOK),
     ),
     Kind(
         "new_deviation",
@@ -222,6 +206,7 @@ _ALL = (
         "New deviation from the API spec",
         "A response differs from the API spec in a new way: {deviation}, {operation}, {place}.",
         (ADMINISTRATORS,),
+        (IN_APP,),
     ),
 )
 
@@ -245,5 +230,5 @@ def sentence(kind: str, facts: Mapping[str, Any]) -> str:
     """Return what happened, in a sentence; of a kind of an older or newer version, its name."""
     if kind == TEST:
         return "This is a test message from Pressroom."
-    found = KINDS.get(kind)
-    return found.sentence.format_map(_Facts(facts)) if found else kind.replace("_", " ")
+    kind_words = KINDS.get(kind)
+    return kind_words.sentence.format_map(_Facts(facts)) if kind_words else kind.replace("_", " ")

@@ -12,12 +12,12 @@ from dashboard.notifications.models import Delivery, Event
 
 MAX_LISTED = 20
 """Events of one message; the others are counted. Source: our choice."""
+NAMES = ("audience", "name", "release")
+"""Facts of events that are names of the service or of users."""
 
 
 @dataclass(frozen=True)
-class Message:
-    """A message to be sent by e-mail or webhook."""
-
+class OutgoingMessage:
     message_id: str
     events: Sequence[Event]
     """At most MAX_LISTED, the earliest first."""
@@ -26,21 +26,20 @@ class Message:
 
     @property
     def more(self) -> int:
-        """The number of events that are not listed."""
         return self.total - len(self.events)
 
 
-def message_of(delivery: Delivery) -> Message:
+def message_of(delivery: Delivery) -> OutgoingMessage:
     """Return what a delivery says. Two queries."""
     if delivery.tested_by_id:
         test = Event(
             kind=TEST, key=delivery.message_id, at=delivery.created_at, path=reverse("overview")
         )
-        return Message(delivery.message_id, [test], 1)
+        return OutgoingMessage(delivery.message_id, [test], 1)
     events = Event.objects.filter(
         pk__in=delivery.items.values("event_id")  # an event is in a message once
     ).order_by("at", "pk")
-    return Message(
+    return OutgoingMessage(
         delivery.message_id,
         list(events[:MAX_LISTED]),
         events.count(),
@@ -49,9 +48,16 @@ def message_of(delivery: Delivery) -> Message:
 
 
 def words_of(event: Event) -> str:
-    """Return what happened in one line: a name may have any characters."""
-    words = sentence(event.kind, event.facts)
-    # Joiners belong to the spelling of Persian and Hindi names, and to emoji.
+    return _in_one_line(sentence(event.kind, event.facts))
+
+
+def names_in(event: Event) -> list[str]:
+    return [_in_one_line(event.facts[fact]) for fact in NAMES if event.facts.get(fact)]
+
+
+def _in_one_line(words: str) -> str:
+    # A name may have any characters. Joiners belong to the spelling of Persian and Hindi names,
+    # and to emoji.
     line = "".join(
         letter if letter.isprintable() or letter in "\u200c\u200d" else " " for letter in words
     )
@@ -59,7 +65,6 @@ def words_of(event: Event) -> str:
 
 
 def link_to(path: str) -> str:
-    """Return the full URL of a path of ours."""
     return f"{settings.PUBLIC_URL}{path}"
 
 

@@ -1,11 +1,9 @@
-"""The outbox: make messages of what is due, claim them for an attempt, and record its result.
+"""The outbox: make messages of what is due, record the results of attempts, and list them.
 
 Any number of workers may run. A recipient's row is locked while a message is made of its items.
 What a killed worker was sending is sent again when its claim has ended, with the same id.
 """
 
-import logging
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -13,10 +11,9 @@ from uuid import uuid4
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connection, transaction
-from django.db.models import Min, Q, QuerySet
-from django.utils import timezone
+from django.db.models import Count, Min, Q, QuerySet
 
-from dashboard.compiled_query import CompiledQuery
+from dashboard import clock
 from dashboard.notifications.models import (
     Channel,
     Delivery,
@@ -26,46 +23,27 @@ from dashboard.notifications.models import (
     WebhookTarget,
 )
 from dashboard.notifications.quiet_hours import is_ready
-from dashboard.work.claims import Claim, back_off
-from dashboard.work.sender import Kind, Receiver
+from dashboard.work.claims import Claim
+from dashboard.work.deliveries import DeliveryResult, record_attempt, send_all_again
+from dashboard.work.sender import DueReceiver, OwnerKind
 from dashboard.work.tasks import attempt_each
 
 RETRIED_FOR = timedelta(days=3)
 BLOCKED_FOR = timedelta(minutes=5)
-"""What comes while an earlier message can't be delivered waits so long, then is looked at again."""
-UNEXPECTED = "Pressroom failed unexpectedly. The error was logged."
-
-_logger = logging.getLogger("dashboard.notifications")
-
-
-@dataclass(frozen=True)
-class Failure:
-    """Why an attempt failed."""
-
-    problem: str
-    """In a sentence."""
-    status_code: int | None = None
-    retry_after: timedelta = timedelta()
-    is_final: bool = False
-    """Whether no other attempt can succeed."""
-    is_shared: bool = False
-    """Whether other messages to this target, or by e-mail, would fail now too."""
+"""How long items wait before the next check, while an earlier message can't be delivered."""
 
 
 def bundle(channel: Channel, now: datetime) -> int:
     """Make messages of what is due by a channel; return how many. One query if nothing is."""
-    earliest = _EARLIEST_ITEM.first(channel.value)
-    if earliest is None or earliest.due_at > now:
-        return 0
     due = _unsent_items(channel).filter(due_at__lte=now).order_by()
     recipients = list(due.values_list("user_id", "target_id").distinct())
-    made: list[bool] = []
+    bundles: list[bool] = []
     attempt_each(
         recipients,
-        lambda recipient: made.append(_bundle_of(channel, *recipient, now=now)),
+        lambda recipient: bundles.append(_bundle_of(channel, *recipient, now=now)),
         lambda recipient: _put_off(due.filter(_to(*recipient)), now),
     )
-    return sum(made)
+    return sum(bundles)
 
 
 def _put_off(items: QuerySet[DeliveryItem], now: datetime) -> None:
@@ -75,7 +53,6 @@ def _put_off(items: QuerySet[DeliveryItem], now: datetime) -> None:
 
 
 def _to(user_id: int | None, target_id: int | None) -> Q:
-    """Match what is for a recipient."""
     return Q(target=target_id) if target_id else Q(target=None, user=user_id)
 
 
@@ -90,7 +67,7 @@ def _bundle_of(
     """Make one message of what is due to a recipient; return whether there is one now."""
     if not _lock_recipient(user_id, target_id):
         return False
-    window, longest = (timedelta(seconds=each) for each in settings.NOTIFICATION_WINDOW_S)
+    window, longest = (timedelta(seconds=seconds) for seconds in settings.NOTIFICATION_WINDOW_S)
     items = _unsent_items(channel).filter(_to(user_id, target_id), due_at__lte=now + window)
     due = dict(items.values_list("pk", "due_at"))
     if not is_ready(due.values(), now, window=window, longest=longest):
@@ -120,7 +97,6 @@ def new_delivery(
 
 
 def _lock_recipient(user_id: int | None, target_id: int | None) -> bool:
-    """Lock the row of a recipient, unless it is gone or another worker has locked it."""
     rows: QuerySet[Any] = User.objects.filter(pk=user_id or 0)
     if target_id:
         rows = WebhookTarget.objects.filter(pk=target_id)
@@ -138,69 +114,46 @@ def _blocked_until(channel: Channel, user_id: int | None, target_id: int | None)
         state=DeliveryState.WAITING,
         attempts__gt=0,
         digest_on=None,
+        new_address="",
     )
     return failing.values_list("wake_at", flat=True).first()
 
 
-def due_receivers(now: datetime) -> list[Receiver]:
+def due_receivers(now: datetime) -> list[DueReceiver]:
     """Return the targets to which a message is due. One query."""
     due = Delivery.objects.filter(channel=Channel.WEBHOOK, wake_at__lte=now).order_by()
     rows = due.values_list("target", "target__url", "target__user").annotate(Min("wake_at"))
     return [
-        Receiver(
+        DueReceiver(
             pk,
             url or "",
             owner=f"user {user_id}" if user_id else f"target {pk}",
             due_at=due_at,
-            kind=Kind.PERSON if user_id else Kind.TEAM,
+            kind=OwnerKind.PERSON if user_id else OwnerKind.TEAM,
         )
         for pk, url, user_id, due_at in rows
     ]
 
 
-@transaction.atomic
-def record_sent(claim: Claim[Delivery], status_code: int | None) -> None:
-    """Record that a claimed delivery arrived."""
-    now = timezone.now()
-    columns = {"state": DeliveryState.SENT, "sent_at": now}
-    _record_attempt(claim, DeliveryAttempt(at=now, status_code=status_code), None, **columns)
-
-
-@transaction.atomic
-def record_failure(claim: Claim[Delivery], failure: Failure) -> None:
-    """Record that an attempt failed, and when the next one is, or that there is none."""
-    delivery, now = claim.row, timezone.now()
-    next_attempt_at = now + back_off(delivery.attempts + 1, failure.retry_after)
-    is_over = failure.is_final or next_attempt_at > delivery.retry_until
-    _record_attempt(
+def record_result(claim: Claim[Delivery], result: DeliveryResult) -> None:
+    delivery, now = claim.row, clock.now()
+    others = Delivery.objects.filter(channel=delivery.channel, tested_by=None)
+    if delivery.target_id:
+        others = others.filter(target=delivery.target_id)
+    record_attempt(
         claim,
-        DeliveryAttempt(at=now, status_code=failure.status_code, problem=failure.problem),
-        None if is_over else next_attempt_at,
-        state=DeliveryState.GIVEN_UP if is_over else DeliveryState.WAITING,
+        result,
+        DeliveryAttempt(
+            delivery=delivery, at=now, status_code=result.status_code, problem=result.problem
+        ),
+        number=delivery.attempts + 1,
+        arrived=DeliveryState.SENT,
+        # A test delays no other message.
+        others=others.none() if delivery.tested_by_id else others,
+        attempts=delivery.attempts + 1,
+        attempted_at=now,
+        sent_at=None if result.problem else now,
     )
-    _logger.info("Delivery %s failed: %s", delivery.pk, failure.problem)
-    if failure.is_shared and delivery.tested_by_id is None:
-        others = Delivery.objects.filter(channel=delivery.channel, wake_at__lte=now, tested_by=None)
-        if delivery.target_id:
-            others = others.filter(target=delivery.target_id)
-        others.update(wake_at=next_attempt_at)
-
-
-def _record_attempt(
-    claim: Claim[Delivery], made: DeliveryAttempt, wake_at: datetime | None, **columns: Any
-) -> None:
-    """Record an attempt and what it changed, as long as this worker's claim holds."""
-    made.delivery = claim.row
-    is_claimed = claim.let_go(
-        wake_at,
-        attempts=claim.row.attempts + 1,
-        attempted_at=made.at,
-        status_code=made.status_code,
-        problem=made.problem,
-        **columns,
-    )
-    if is_claimed:
-        made.save()
 
 
 def earliest_item(channel: str) -> "QuerySet[DeliveryItem, Any]":
@@ -209,10 +162,32 @@ def earliest_item(channel: str) -> "QuerySet[DeliveryItem, Any]":
     return unsent.values_list("due_at", named=True)[:1]
 
 
-def earliest_attempt(channel: str) -> "QuerySet[Delivery, Any]":
-    """Return the time of a channel's next attempt, or when a claim ends."""
-    waiting = Delivery.objects.filter(channel=channel, wake_at__isnull=False)
-    return waiting.order_by("wake_at").values_list("wake_at", named=True)[:1]
+def list_deliveries() -> QuerySet[Delivery]:
+    """Return deliveries of events, newest first, with user and target; `items` has the events.
+
+    Tests are left out, and links to new addresses.
+    """
+    of_events = Delivery.objects.filter(tested_by=None, new_address="")
+    return of_events.select_related("user", "target")
 
 
-_EARLIEST_ITEM = CompiledQuery(earliest_item)
+def delivery_counts() -> dict[str, int]:
+    """Return the number of deliveries of events, of each state that has any. One query."""
+    states = list_deliveries().order_by().values_list("state")
+    return dict(states.annotate(Count("pk")))
+
+
+def send_again(delivery: Delivery) -> bool:
+    """Have a worker send a delivery now; return False if one is sending it at this moment."""
+    deliveries = Delivery.objects.filter(pk=delivery.pk)
+    return bool(send_all_again(deliveries, retried_for=RETRIED_FOR, sent_at=None))
+
+
+def oldest_waiting() -> dict[str, datetime | None]:
+    """Return when the oldest message that is still to be delivered was made, by channel, or None.
+
+    One query.
+    """
+    waiting = Delivery.objects.filter(state=DeliveryState.WAITING).order_by()
+    oldest = dict(waiting.values_list("channel").annotate(Min("created_at")))
+    return {str(channel): oldest.get(channel) for channel in (Channel.EMAIL, Channel.WEBHOOK)}

@@ -1,39 +1,37 @@
-"""A user's matrix of kinds and channels, quiet hours and digest."""
+"""A user's matrix of kinds and channels, quiet hours and digest, and what the user follows."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection
 from datetime import time
 from zoneinfo import available_timezones
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import QuerySet
 
-from dashboard.notifications.errors import NotificationError
-from dashboard.notifications.kinds import KINDS, Kind
-from dashboard.notifications.models import Channel, NotificationSettings, Preference
+from dashboard import clock
+from dashboard.limits import has_room
+from dashboard.notifications.kinds import KINDS
+from dashboard.notifications.models import (
+    Channel,
+    Follow,
+    NotificationError,
+    NotificationSettings,
+    Preference,
+)
+
+MAX_FOLLOWS = 200
+"""Per user. Source: our choice."""
 
 
-@dataclass(frozen=True)
-class MatrixRow:
-    """One kind, and whether each channel is on."""
-
-    kind: Kind
-    channels: Mapping[Channel, bool]
-
-
-def read_matrix(user: User) -> list[MatrixRow]:
-    """Return the matrix, a row for each kind, in the order of `KINDS`. One query."""
-    saved = {(each.kind, each.channel): each.is_on for each in Preference.objects.filter(user=user)}
-    return [
-        MatrixRow(
-            kind,
-            {
-                channel: saved.get((kind.name, channel), channel in kind.channels)
-                for channel in Channel
-            },
-        )
+def read_matrix(user: User) -> set[tuple[str, str]]:
+    """Return the pairs of kind and channel that are on. One query."""
+    saved = {(cell.kind, cell.channel): cell.is_on for cell in Preference.objects.filter(user=user)}
+    return {
+        (kind.name, channel.value)
         for kind in KINDS.values()
-    ]
+        for channel in Channel
+        if saved.get((kind.name, channel), channel in kind.channels)
+    }
 
 
 @transaction.atomic
@@ -57,7 +55,6 @@ def save_matrix(user: User, checked: Collection[tuple[str, str]]) -> None:
 
 
 def get_settings(user: User) -> NotificationSettings:
-    """Return quiet hours and digest; the defaults, not saved, without a row."""
     return NotificationSettings.objects.filter(user=user).first() or NotificationSettings(user=user)
 
 
@@ -96,3 +93,31 @@ def save_settings(
         },
     )
     return saved
+
+
+@transaction.atomic
+def follow(user: User, page_id: str, audience_id: str = "") -> None:
+    """Follow a page, or one audience of it, unless the user does.
+
+    The caller checks that it exists. Raises NotificationError if the user follows too much.
+    """
+    is_full = not has_room(list_follows(user), at_most=MAX_FOLLOWS)
+    _, is_new = Follow.objects.get_or_create(
+        user=user, page_id=page_id, audience_id=audience_id, defaults={"created_at": clock.now()}
+    )
+    if is_new and is_full:
+        raise NotificationError(
+            f"You follow {MAX_FOLLOWS} things, which is the maximum. Unfollow some first."
+        )
+
+
+def unfollow(user: User, page_id: str, audience_id: str = "") -> None:
+    list_follows(user).filter(page_id=page_id, audience_id=audience_id).delete()
+
+
+def is_followed(user: User, page_id: str, audience_id: str = "") -> bool:
+    return list_follows(user).filter(page_id=page_id, audience_id=audience_id).exists()
+
+
+def list_follows(user: User) -> QuerySet[Follow]:
+    return Follow.objects.filter(user=user)

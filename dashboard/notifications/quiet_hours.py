@@ -16,7 +16,7 @@ def zone_of(name: str) -> ZoneInfo:
 
 
 def end_of_quiet(chosen: NotificationSettings, now: datetime) -> datetime | None:
-    """Return when the quiet hours end that it is in now, or None.
+    """Return when the current quiet hours end, or None outside them.
 
     They begin and end by the clock of the zone: the night in which clocks change is longer or
     shorter.
@@ -38,7 +38,6 @@ def end_of_quiet(chosen: NotificationSettings, now: datetime) -> datetime | None
 def due_at(
     now: datetime, window: timedelta, chosen: NotificationSettings | None, *, is_urgent: bool
 ) -> datetime:
-    """Return when an event of now may be put into a message to a user."""
     soonest = now + window
     quiet_until = None if chosen is None or is_urgent else end_of_quiet(chosen, now)
     return max(soonest, quiet_until) if quiet_until else soonest
@@ -52,7 +51,7 @@ def is_ready(
     They wait until nothing more has come for the window, at most for the longest time after the
     first. What is due later than a window from now waits for quiet hours, and doesn't count.
     """
-    current = [each for each in due if each <= now + window]
+    current = [at for at in due if at <= now + window]
     if not current or min(current) > now:
         return False
     return max(current) <= now or now - min(current) >= longest - window

@@ -1,28 +1,41 @@
-"""Send what is in the outbox: tasks of `manage.py worker`, one for each channel."""
+"""Send what is in the outbox: tasks of `manage.py worker`, one for each channel.
 
+How a message is written and signed for a webhook is here, for an e-mail in `email.py`.
+"""
+
+import json
 from collections.abc import Iterable
 from functools import partial
 from threading import Event
 
-from django.utils import timezone
-
-from dashboard.notifications.email import send_email
-from dashboard.notifications.messages import message_of
-from dashboard.notifications.models import Channel, Delivery
+from dashboard import clock
+from dashboard.encryption import DecryptionError, decrypt
+from dashboard.notifications import email
+from dashboard.notifications.email_change import confirmation_of
+from dashboard.notifications.messages import (
+    OutgoingMessage,
+    fields_of,
+    link_to,
+    link_to_page,
+    message_of,
+    words_of,
+)
+from dashboard.notifications.models import Channel, Delivery, WebhookFormat, WebhookTarget
 from dashboard.notifications.outbox import (
-    UNEXPECTED,
-    Failure,
     bundle,
     due_receivers,
-    earliest_attempt,
     earliest_item,
-    record_failure,
-    record_sent,
+    record_result,
 )
-from dashboard.notifications.webhooks import GONE, send_to, turn_off
-from dashboard.work.claims import Claim, claim_next
-from dashboard.work.sender import SENDER, Receiver
+from dashboard.notifications.recipients import notify_pending
+from dashboard.outgoing_webhooks import signed_headers
+from dashboard.work.claims import Claim, claim_next, earliest
+from dashboard.work.deliveries import DeliveryResult, post_webhook
+from dashboard.work.sender import SENDER, DueReceiver
 from dashboard.work.tasks import WorkerTask, attempt, work_through
+
+UNEXPECTED = DeliveryResult("Pressroom failed unexpectedly. The error was logged.")
+_ESCAPED_BY_SLACK = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def deliver_emails(worker_id: str, stop: Event | None = None) -> int:
@@ -36,67 +49,113 @@ def deliver_webhooks(worker_id: str, stop: Event) -> None:
 
 
 def deliver_pending(worker_id: str) -> int:
-    """Send all that is due now; return the number of attempts. For tests, the demo."""
+    """Notify and send all that is due now; return the number of attempts. For tests, the demo."""
+    notify_pending(worker_id)
     return deliver_emails(worker_id) + SENDER.send_here(
         _due_receivers, partial(_send_next, worker_id)
     )
 
 
 def _claim_email(worker_id: str) -> Claim[Delivery] | None:
-    now = timezone.now()
+    now = clock.now()
     bundle(Channel.EMAIL, now)
     return claim_next(Delivery.objects.filter(channel=Channel.EMAIL), worker_id, now)
 
 
-def _due_receivers() -> Iterable[Receiver]:
-    now = timezone.now()
+def _due_receivers() -> Iterable[DueReceiver]:
+    now = clock.now()
     bundle(Channel.WEBHOOK, now)
     return due_receivers(now)
 
 
-def _send_next(worker_id: str, receiver: Receiver) -> None:
-    """Send the message that has waited longest to a receiver, if it still does."""
+def _send_next(worker_id: str, receiver: DueReceiver) -> None:
     to_receiver = Delivery.objects.filter(channel=Channel.WEBHOOK, target=receiver.pk)
-    if claim := claim_next(to_receiver, worker_id, timezone.now()):
+    if claim := claim_next(to_receiver, worker_id, clock.now()):
         attempt(claim, _deliver, _record_error)
 
 
 def _deliver(claim: Claim[Delivery]) -> None:
-    """Send a delivery once, and record what became of it."""
     delivery = claim.row
     with claim.renewed():
         result = send(delivery)
-    if not isinstance(result, Failure):
-        record_sent(claim, result)
-        return
-    record_failure(claim, result)
-    if delivery.target and result.status_code == GONE and not delivery.tested_by_id:
+    record_result(claim, result)
+    if delivery.target and result.is_gone and not delivery.tested_by_id:
         turn_off(delivery.target, result.problem)
 
 
 def _record_error(claim: Claim[Delivery]) -> None:
-    record_failure(claim, Failure(UNEXPECTED))
+    record_result(claim, UNEXPECTED)
 
 
-def send(delivery: Delivery) -> int | Failure | None:
-    """Send a delivery once; return the status of the response, if it has one, or why it failed."""
+def send(delivery: Delivery) -> DeliveryResult:
+    if delivery.new_address and delivery.user:
+        return email.send(confirmation_of(delivery.user, delivery.new_address))
     message = message_of(delivery)
     if not message.events:
-        return Failure("Its events were deleted.", is_final=True)
+        return DeliveryResult("Its events were deleted.", is_final=True)
     if delivery.channel == Channel.EMAIL and delivery.user:
-        return send_email(delivery.user, message)
+        return email.send_email(delivery.user, message)
     target = delivery.target
     if target is None or not (target.is_active or delivery.tested_by_id):
-        return Failure("The webhook is turned off.", is_final=True)
-    response = send_to(target, message)
-    return response if isinstance(response, Failure) else response.status_code
+        return DeliveryResult("The webhook is turned off.", is_final=True)
+    return send_to(target, message)
 
 
-DELIVER_EMAILS = WorkerTask(
-    deliver_emails,
-    due=(partial(earliest_item, Channel.EMAIL), partial(earliest_attempt, Channel.EMAIL)),
-)
-DELIVER_WEBHOOKS = WorkerTask(
-    deliver_webhooks,
-    due=(partial(earliest_item, Channel.WEBHOOK), partial(earliest_attempt, Channel.WEBHOOK)),
+def send_to(target: WebhookTarget, message: OutgoingMessage) -> DeliveryResult:
+    body = body_of(message, target.format)
+    headers: dict[str, str] = {}
+    if target.format == WebhookFormat.STANDARD:
+        try:
+            secret = decrypt(target.secret)
+        except DecryptionError:
+            return DeliveryResult(
+                "The secret can’t be decrypted. Delete the webhook and add it again."
+            )
+        headers = signed_headers(secret, message.message_id, clock.now(), body)
+    return post_webhook(target.url, body, headers)
+
+
+def turn_off(target: WebhookTarget, reason: str) -> None:
+    """Turn a target off, and record why, unless it has another URL by now."""
+    targets = WebhookTarget.objects.filter(pk=target.pk, url=target.url)
+    targets.update(is_active=False, off_reason=reason)
+
+
+def body_of(message: OutgoingMessage, format: str) -> bytes:  # noqa: A002  # as the column
+    """Return the body, the same in every attempt."""
+    if format == WebhookFormat.SLACK:
+        return json.dumps({"text": _slack_text(message)}).encode()
+    payload = {
+        "type": "pressroom.notifications",
+        "timestamp": (message.events[-1].at if message.events else clock.now()).isoformat(),
+        "data": {
+            "total": message.total,
+            "events": [fields_of(event) for event in message.events],
+        },
+    }
+    return json.dumps(payload).encode()
+
+
+def _slack_text(message: OutgoingMessage) -> str:
+    lines = [
+        f"{words_of(event).translate(_ESCAPED_BY_SLACK)} <{link_to(event.path)}|Open>"
+        for event in message.events
+    ]
+    if message.more:
+        lines.append(f"And {message.more} more. <{link_to_page(email.HISTORY_PAGE)}|Show all>")
+    return "\n".join(lines)
+
+
+DELIVER_EMAILS, DELIVER_WEBHOOKS = (
+    WorkerTask(
+        deliver,
+        due=(
+            partial(earliest_item, channel),
+            partial(earliest, partial(Delivery.objects.filter, channel=channel)),
+        ),
+    )
+    for deliver, channel in (
+        (deliver_emails, Channel.EMAIL),
+        (deliver_webhooks, Channel.WEBHOOK),
+    )
 )

@@ -3,33 +3,34 @@
 The caller checks permissions: of a team's, MANAGE_DELIVERIES of `accounts/permissions.py`.
 """
 
-from base64 import b64decode
 from collections.abc import Collection
+from secrets import token_hex
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
-from django.utils import timezone
 
+from dashboard import clock
 from dashboard.encryption import DecryptionError, decrypt, encrypt
 from dashboard.ledger.models.operations import actor_name
-from dashboard.notifications.errors import NotificationError
+from dashboard.limits import has_room
 from dashboard.notifications.kinds import KINDS, TEAM_KINDS
 from dashboard.notifications.models import (
     Channel,
     Delivery,
     DeliveryState,
+    NotificationError,
     WebhookFormat,
     WebhookTarget,
 )
 from dashboard.notifications.outbox import new_delivery
 from dashboard.outgoing_webhooks import (
-    MAX_SECRET_BYTES,
-    MIN_SECRET_BYTES,
-    SECRET_PREFIX,
+    NO_SECRET,
     ForbiddenURLError,
     check_url,
+    is_secret,
     new_secret,
 )
 
@@ -45,10 +46,10 @@ def list_targets(user: User | None) -> QuerySet[WebhookTarget]:
 
 
 def get_target(user: User | None, target_id: int) -> WebhookTarget | None:
-    """Return one of a user's targets, or with None one of a team's."""
     return list_targets(user).filter(pk=target_id).first()
 
 
+@transaction.atomic
 def add_target(
     actor: User,
     *,
@@ -58,28 +59,36 @@ def add_target(
     format: str,  # noqa: A002  # as the column
     secret: str = "",
     kinds: Collection[str] | None = None,
+    form_key: str | None = None,
 ) -> WebhookTarget:
-    """Add a target. Without a secret, the signed format gets a new one: see `reveal_secret`.
+    """Add a target, unless this form has; then return that.
+
+    Without a secret, the signed format gets a new one: see `reveal_secret`.
 
     `kinds` are those of a team's; without any named, TEAM_KINDS. Raises NotificationError with the
     `field` that is invalid. The host is resolved when it is sent to; here the URL is checked as far
     as it shows.
     """
     owner = None if is_team else actor
+    form_key = form_key or token_hex()
+    is_full = not has_room(list_targets(owner), at_most=MAX_TARGETS)
+    if target := list_targets(owner).filter(form_key=form_key).first():
+        return target
     if format not in WebhookFormat.values:
         raise NotificationError("Choose a format.", field="format")
-    if list_targets(owner).count() >= MAX_TARGETS:
+    if is_full:
         raise NotificationError(f"There are {MAX_TARGETS} webhooks already. Delete one first.")
-    return WebhookTarget.objects.create(
-        user=owner,
-        name=_valid_name(name),
-        url=_valid_url(url),
-        format=format,
-        secret=encrypt(_valid_secret(secret)) if format == WebhookFormat.STANDARD else "",
-        kinds=_valid_kinds(kinds) if is_team else [],
-        created_at=timezone.now(),
-        created_by_name=actor_name(actor),
-    )
+    columns = {
+        "name": _valid_name(name),
+        "url": _valid_url(url),
+        "format": format,
+        "secret": encrypt(_valid_secret(secret)) if format == WebhookFormat.STANDARD else "",
+        "kinds": _valid_kinds(kinds) if is_team else [],
+        "created_at": clock.now(),
+        "created_by_name": actor_name(actor),
+    }
+    target, _ = WebhookTarget.objects.get_or_create(user=owner, form_key=form_key, defaults=columns)
+    return target
 
 
 def change_target(
@@ -89,22 +98,29 @@ def change_target(
     url: str,
     is_active: bool,
     kinds: Collection[str] | None = None,
-) -> WebhookTarget:
+) -> None:
     """Change a target; turning it on again also removes the reason why it was off.
 
     `kinds` is None to leave them as they are. Raises NotificationError as `add_target`.
     """
-    target.name, target.url, target.is_active = _valid_name(name), _valid_url(url), is_active
+    columns: dict[str, Any] = {
+        "name": _valid_name(name),
+        "url": _valid_url(url),
+        "is_active": is_active,
+    }
     if kinds is not None and target.user_id is None:
-        target.kinds = _valid_kinds(kinds)
+        columns["kinds"] = _valid_kinds(kinds)
     if is_active:
-        target.off_reason = ""
-    target.save(update_fields=["name", "url", "is_active", "kinds", "off_reason"])
-    return target
+        columns["off_reason"] = ""
+    if not list_targets(target.user).filter(pk=target.pk).update(**columns):
+        raise NotificationError("This webhook no longer exists.")
 
 
+@transaction.atomic
 def delete_target(target: WebhookTarget) -> None:
-    """Delete a target, and what is still to be delivered to it."""
+    # Locked first: a worker may just have recorded an attempt, which has to be deleted, too.
+    list(WebhookTarget.objects.select_for_update().filter(pk=target.pk))
+    list(Delivery.objects.select_for_update().filter(target=target).order_by("pk"))
     target.delete()
 
 
@@ -118,7 +134,7 @@ def reveal_secret(target: WebhookTarget) -> str:
 
 def begin_test(target: WebhookTarget, user: User) -> bool:
     """Have a worker send a test message, once. Returns False while the user's last one waits."""
-    now = timezone.now()
+    now = clock.now()
     tests = Delivery.objects.filter(tested_by=user)
     tests.exclude(state=DeliveryState.WAITING).filter(target=target).delete()
     delivery = new_delivery(Channel.WEBHOOK, target_id=target.pk, now=now)
@@ -132,7 +148,6 @@ def begin_test(target: WebhookTarget, user: User) -> bool:
 
 
 def last_test(target: WebhookTarget, user: User) -> Delivery | None:
-    """Return the test message that a user sent last to a target, whatever became of it."""
     return Delivery.objects.filter(tested_by=user, target=target).first()
 
 
@@ -153,17 +168,9 @@ def _valid_url(url: str) -> str:
 
 
 def _valid_secret(secret: str) -> str:
-    """Return a secret as receivers have it, or a new one."""
-    secret = secret.strip()
-    if not secret:
-        return new_secret()
-    try:
-        size = len(b64decode(secret.removeprefix(SECRET_PREFIX), validate=True))
-    except ValueError:
-        size = 0
-    if not MIN_SECRET_BYTES <= size <= MAX_SECRET_BYTES:
-        sentence = f"A secret is {SECRET_PREFIX} and 24 to 64 bytes in Base64."
-        raise NotificationError(sentence, field="secret")
+    secret = secret.strip() or new_secret()
+    if not is_secret(secret):
+        raise NotificationError(NO_SECRET, field="secret")
     return secret
 
 

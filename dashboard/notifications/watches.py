@@ -5,45 +5,55 @@ one time to the next is in the database.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
+from typing import Any, Self
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.urls import reverse
-from django.utils import timezone
 
+from dashboard import clock
+from dashboard.approvals.models import ApprovalRequest, RequestState
 from dashboard.client import APIError, NoResponseError, ServerError
-from dashboard.compiled_query import CompiledQuery
-from dashboard.ledger.models import ApprovalRequest, Operation, VersionRecord
-from dashboard.ledger.models import Delivery as ReceivedDelivery
-from dashboard.ledger.models.approvals import RequestState
-from dashboard.ledger.models.audiences import IN_FLIGHT
+from dashboard.clock import call_limit, in_words
+from dashboard.ledger.models import Operation, VersionRecord
+from dashboard.ledger.models.objects import IN_FLIGHT
 from dashboard.ledger.models.operations import OperationKind, Outcome
-from dashboard.ledger.receiver import get_receiver
 from dashboard.notifications.digests import make_digests
-from dashboard.notifications.followed_changes import compare_followed
 from dashboard.notifications.models import Event, WatchState
-from dashboard.notifications.outages import INTERVAL, Outage, after_failure, forgotten_after
 from dashboard.notifications.receivers import (
     facts_of,
     record_expired,
     record_missed_schedule,
     subject_of,
 )
-from dashboard.notifications.recording import Concerned, Subject, record_event
+from dashboard.notifications.recording import Subject, record_event
 from dashboard.operations.checking import read_version_state
-from dashboard.operations.publish_progress import DEFAULT_LONG, Progress, Stage, publish_progress
-from dashboard.operations.typical_times import TypicalTimes, typical_times
+from dashboard.operations.publish_progress import (
+    DEFAULT_LONG,
+    PublishProgress,
+    Stage,
+    TypicalTimes,
+    publish_progress,
+    typical_times,
+)
 from dashboard.releases.holding import TOLERANCE
 from dashboard.releases.models import Release, ReleaseState
 from dashboard.service.client import publishing_client
 from dashboard.service.health import MAX_REASON_CHARACTERS
+from dashboard.webhooks.models import ReceivedDelivery
+from dashboard.webhooks.receiver import get_receiver
 from dashboard.work.tasks import WorkerTask, attempt_each
 
+UNREACHABLE_AFTER = timedelta(minutes=5)
+"""Source: our choice."""
+INTERVAL = timedelta(minutes=1)
+"""Between two checks, beside what each takes."""
 WATCH_S = INTERVAL.total_seconds()
 SERVICE = "service"
 """The name of the row of `WatchState` about the service."""
@@ -59,29 +69,52 @@ MIN_RECEIVED, MAX_RECEIVED = 20, 1_000
 """Events of the receiver, to say what is usual."""
 
 
-def look_once(stop: threading.Event | None = None) -> None:
-    """Look for everything once, unless stopped meanwhile; an error of one stops no other."""
-    now = timezone.now()
-    looks: list[Callable[[datetime], object]] = [
-        watch_schedules,
-        watch_approvals,
-        watch_publishes,
-        watch_receiver,
-        compare_followed,
-        make_digests,
-    ]
-    if not settings.EMBEDDED_API:
-        # The built-in API is this same process: it can't be unreachable.
-        looks.append(watch_service)
-    running = (look for look in looks if not (stop and stop.is_set()))
-    attempt_each(running, lambda look: look(now))
+def forgotten_after() -> timedelta:
+    """Return how long a failure counts without a check: after a longer gap nothing is known."""
+    return 2 * (INTERVAL + call_limit())
+
+
+@dataclass(frozen=True)
+class WatchedOutage:
+    since: datetime
+    last_failure_at: datetime
+    is_reported: bool = False
+    reason: str = ""
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self | None:
+        if not value:
+            return None
+        return cls(
+            since=datetime.fromisoformat(value["since"]),
+            last_failure_at=datetime.fromisoformat(value["last_failure_at"]),
+            is_reported=value["is_reported"],
+            reason=value["reason"],
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "since": self.since.isoformat(),
+            "last_failure_at": self.last_failure_at.isoformat(),
+            "is_reported": self.is_reported,
+            "reason": self.reason,
+        }
+
+    def minutes(self, now: datetime) -> int:
+        return round((now - self.since) / timedelta(minutes=1))
+
+
+def after_failure(outage: WatchedOutage | None, now: datetime, reason: str = "") -> WatchedOutage:
+    """Return the outage after another check that failed; it is reported once it is long enough."""
+    if outage is None or now - outage.last_failure_at > forgotten_after():
+        return WatchedOutage(since=now, last_failure_at=now, reason=reason)
+    is_long = now - outage.since >= UNREACHABLE_AFTER
+    return replace(
+        outage, last_failure_at=now, is_reported=outage.is_reported or is_long, reason=reason
+    )
 
 
 def watch_schedules(now: datetime) -> None:
-    """Notify of releases that no worker has started in time."""
-    earliest = _EARLIEST_SCHEDULE.first()
-    if earliest is None or earliest.due_at >= now - TOLERANCE:
-        return
     late = (now - FORGOTTEN, now - TOLERANCE)
     releases = Release.objects.filter(state=ReleaseState.SCHEDULED, due_at__range=late)
     attempt_each(releases, record_missed_schedule)
@@ -89,9 +122,6 @@ def watch_schedules(now: datetime) -> None:
 
 def watch_approvals(now: datetime) -> None:
     """Notify of requests that have expired; that of a release is also ended by its worker."""
-    earliest = _EARLIEST_EXPIRY.first()
-    if earliest is None or earliest.expires_at > now:
-        return
     lately = (now - FORGOTTEN, now)
     approvals = ApprovalRequest.objects.filter(state=RequestState.OPEN, expires_at__range=lately)
     attempt_each(approvals, record_expired)
@@ -102,9 +132,6 @@ def watch_publishes(now: datetime) -> None:
 
     The audience is read again first: perhaps the version went live, and was not read since.
     """
-    latest = _LATEST_PUBLISH.first()
-    if latest is None or latest.requested_at < now - FOLLOWED_FOR:
-        return
     version = VersionRecord.objects.filter(
         page_id=OuterRef("page_id"),
         audience_id=OuterRef("audience_id"),
@@ -122,10 +149,10 @@ def watch_publishes(now: datetime) -> None:
         return
     usual = typical_times(now.date())
     longest = usual.p95 if usual else DEFAULT_LONG
-    slow = [each for each in candidates if now - each.requested_at > longest]
-    known = Event.objects.filter(key__in=[_stuck_key(each) for each in slow])
-    noticed = set(known.values_list("key", flat=True))
-    fresh = [each for each in slow if _stuck_key(each) not in noticed]
+    slow = [publish for publish in candidates if now - publish.requested_at > longest]
+    noticed_keys = Event.objects.filter(key__in=[_stuck_key(publish) for publish in slow])
+    noticed = set(noticed_keys.values_list("key", flat=True))
+    fresh = [publish for publish in slow if _stuck_key(publish) not in noticed]
     silent: list[APIError] = []
 
     def watch(operation: Operation) -> None:
@@ -148,7 +175,9 @@ def _in_turn(operations: Sequence[Operation], now: datetime) -> Sequence[Operati
     return [*operations[start:], *operations[:start]][:MAX_READS]
 
 
-def _record_stuck(operation: Operation, progress: Progress, usual: TypicalTimes | None) -> None:
+def _record_stuck(
+    operation: Operation, progress: PublishProgress, usual: TypicalTimes | None
+) -> None:
     longest = usual.p95 if usual else DEFAULT_LONG
     record_event(
         "publish_stuck",
@@ -156,22 +185,12 @@ def _record_stuck(operation: Operation, progress: Progress, usual: TypicalTimes 
         subject_of(operation),
         {
             **facts_of(operation),
-            "so_far": _in_words(progress.elapsed),
-            "usual": _in_words(longest),
+            "so_far": in_words(progress.elapsed),
+            "usual": in_words(longest),
         },
         actor=operation.actor,
-        concerned=Concerned(owners=[operation.actor]),
+        owners=[operation.actor],
     )
-
-
-def _in_words(duration: timedelta) -> str:
-    """Return a duration as on the pages, in whole seconds: "45 s", "1 min 55 s", "1 h 05 min"."""
-    minutes, seconds = divmod(round(duration.total_seconds()), 60)
-    if minutes >= 60:
-        return f"{minutes // 60} h {minutes % 60:02} min"
-    if minutes == 0:
-        return f"{seconds} s"
-    return f"{minutes} min {seconds:02} s" if seconds else f"{minutes} min"
 
 
 def _stuck_key(operation: Operation) -> str:
@@ -190,17 +209,17 @@ def watch_service(now: datetime) -> None:
     note_service(now, is_reachable=not problem, reason=problem)
 
 
-def ongoing_outage(now: datetime) -> Outage | None:
+def ongoing_outage(now: datetime) -> WatchedOutage | None:
     """Return the outage that a worker has noticed in its latest check; one query."""
     value = WatchState.objects.filter(name=SERVICE).values_list("value", flat=True).first()
-    outage = Outage.from_json(value or {})
+    outage = WatchedOutage.from_json(value or {})
     return outage if outage and now - outage.last_failure_at <= forgotten_after() else None
 
 
 def note_service(now: datetime, *, is_reachable: bool, reason: str = "") -> None:
     """Record whether the service responded. Workers share one row; any response counts."""
     with _locked_state(SERVICE, now) as state:
-        before = Outage.from_json(state.value)
+        before = WatchedOutage.from_json(state.value)
         after = None if is_reachable else after_failure(before, now, reason)
         state.value = after.to_json() if after else {}
         was_reported = before is not None and before.is_reported
@@ -210,14 +229,13 @@ def note_service(now: datetime, *, is_reachable: bool, reason: str = "") -> None
             _record_outage("service_unreachable", "unreachable", after, now)
 
 
-def _record_outage(kind: str, key: str, outage: Outage, now: datetime) -> None:
+def _record_outage(kind: str, key: str, outage: WatchedOutage, now: datetime) -> None:
     key = f"{key}:{outage.since:%Y%m%d%H%M%S%f}"
     record_event(kind, key, Subject(reverse("service-watch")), {"minutes": outage.minutes(now)})
 
 
 @contextmanager
 def _locked_state(name: str, now: datetime) -> Iterator[WatchState]:
-    """Lock a row of what is known, and save it if it was changed."""
     with transaction.atomic():
         WatchState.objects.get_or_create(name=name, defaults={"changed_at": now})
         state = WatchState.objects.select_for_update().get(name=name)
@@ -251,26 +269,21 @@ def _hours(duration: timedelta) -> float:
     return round(duration / timedelta(hours=1), 1)
 
 
-_EARLIEST_SCHEDULE = CompiledQuery(
-    lambda: (
-        Release.objects.filter(state=ReleaseState.SCHEDULED, due_at__isnull=False)
-        .order_by("due_at")
-        .values_list("due_at", named=True)[:1]
-    )
-)
-_EARLIEST_EXPIRY = CompiledQuery(
-    lambda: (
-        ApprovalRequest.objects.filter(state=RequestState.OPEN, expires_at__isnull=False)
-        .order_by("expires_at")
-        .values_list("expires_at", named=True)[:1]
-    )
-)
-_LATEST_PUBLISH = CompiledQuery(
-    lambda: (
-        Operation.objects.filter(kind=OperationKind.PUBLISH_VERSION, outcome=Outcome.ACCEPTED)
-        .order_by("-requested_at")
-        .values_list("requested_at", named=True)[:1]
-    )
-)
+LEDGER_WATCHES = (watch_schedules, watch_approvals, watch_receiver, make_digests)
+"""They need no call of the service."""
 
-WATCH = WorkerTask(lambda _, stop: look_once(stop), every_s=WATCH_S)
+
+def _look_at_service(_worker_id: str, stop: threading.Event) -> None:
+    # The built-in API is this same process: it can't be unreachable.
+    watches = () if settings.EMBEDDED_API else (watch_service,)
+    _look((*watches, watch_publishes), stop)
+
+
+def _look(watches: Iterable[Callable[[datetime], object]], stop: threading.Event) -> None:
+    running = (watch for watch in watches if not stop.is_set())
+    attempt_each(running, lambda watch: watch(clock.now()))
+
+
+WATCH = WorkerTask(lambda _, stop: _look(LEDGER_WATCHES, stop), every_s=WATCH_S)
+WATCH_SERVICE = WorkerTask(_look_at_service, every_s=WATCH_S)
+"""A service that is slow delays no digest."""

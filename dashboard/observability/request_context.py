@@ -25,8 +25,6 @@ REQUEST_ID_HEADER = "X-Request-ID"
 
 
 class CallRecord(NamedTuple):
-    """One call of the service, and its result."""
-
     started_at: datetime
     duration_ms: float
     state: str
@@ -36,8 +34,6 @@ class CallRecord(NamedTuple):
 
 @dataclass
 class RequestNotes:
-    """Facts of one request: its user, its operation, its calls of the service."""
-
     request_id: str
     person: str = ""
     """The username; empty if no user is logged in."""
@@ -75,7 +71,6 @@ current_notes = _current.get
 
 
 def current_request_id() -> str:
-    """Return the id of this thread's request; "" outside of one."""
     notes = current_notes()
     return notes.request_id if notes else ""
 
@@ -101,31 +96,19 @@ def bind_request_context(call: Callable[[], T]) -> Callable[[], T]:
     return bound
 
 
-@dataclass
-class StreamInContext:
-    """The content of a streaming response, each piece made within its request's context."""
-
-    pieces: Iterable[bytes]
-    notes: RequestNotes
-
-    def __iter__(self) -> Iterator[bytes]:
-        iterator = iter(self.pieces)
-        while True:
-            with request_context(self.notes):
-                try:
-                    piece = next(iterator)
-                except StopIteration:
-                    return
-            yield piece
-
-    def close(self) -> None:
-        """End the span: called when the response is sent, or the client has disconnected."""
-        if self.notes.span:
-            self.notes.span.end()
+def stream_in_context(pieces: Iterable[bytes], notes: RequestNotes) -> Iterator[bytes]:
+    """Yield the content of a streaming response, each piece made within its request's context."""
+    iterator = iter(pieces)
+    while True:
+        with request_context(notes):
+            try:
+                piece = next(iterator)
+            except StopIteration:
+                return
+        yield piece
 
 
 def set_unsettled_operation(operation: "Operation | None") -> None:
-    """Set the operation that was sent and has no recorded outcome yet, or None."""
     if notes := current_notes():
         notes.sent = operation
         if operation:
@@ -152,6 +135,5 @@ def tolerate_write_errors() -> Iterator[None]:
 
 
 def is_unrecorded() -> bool:
-    """Return whether this request failed to record a response."""
     notes = current_notes()
     return bool(notes and notes.is_unrecorded)

@@ -1,14 +1,16 @@
 """Traces, if the environment names an OpenTelemetry collector (OTEL_EXPORTER_OTLP_ENDPOINT).
 
-OpenTelemetry's packages for Django and httpx are not used: they patch both, put whole URLs with
-search words into spans, and make a span of each retry. `spans` is imported late: without a
-collector, tracing costs nothing.
+OpenTelemetry's package for WSGI makes a span of each request. Its package for httpx is not used: a
+span would be a single attempt, and quote the message of an exception, which may quote data.
+All packages are imported late: without a collector, tracing costs nothing.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -22,34 +24,79 @@ from dashboard.observability.request_context import (
 )
 
 if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
     from opentelemetry.trace import Span
 
-METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"}
-"""Any other method is _OTHER. Source: OpenTelemetry's semantic conventions."""
+STOP_S = 5
+"""Time limit of the last export at a shutdown; the SDK would wait for 30 s."""
+SEEN_BY_TRACING = ("REQUEST_METHOD", "HTTP_TRACEPARENT", "HTTP_TRACESTATE")
+"""All that OpenTelemetry may read of a request. The rest has query strings and addresses."""
+WHOLE_REQUEST = "pressroom.environ"
+UNTRACED_PATHS = ("/static/", "/health/", "/metrics")
+"""Files, and what probes poll every few seconds."""
+PORTS = {"http": 80, "https": 443}
 
-_call_span: ContextVar["Span | None"] = ContextVar("span_of_call", default=None)
+
+def trace_requests(application: "WSGIApplication") -> "WSGIApplication":
+    """Return the application with a span around each request, if there is a collector.
+
+    To be called after the fork, which the exporter's thread would not survive. The SDK reads its
+    own variables (endpoint, headers, sampling, batches).
+    """
+    if not settings.TRACES:
+        return application
+    # The stable names of attributes.
+    os.environ.setdefault("OTEL_SEMCONV_STABILITY_OPT_IN", "http")
+    from opentelemetry import trace
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.instrumentation.wsgi import OpenTelemetryMiddleware
+    from opentelemetry.sdk.resources import OTELResourceDetector, Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    names = {
+        "service.name": "pressroom",
+        "deployment.environment.name": settings.ENVIRONMENT_NAME,
+        # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
+        **OTELResourceDetector().detect().attributes,
+    }
+    provider = TracerProvider(resource=Resource.create(names))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    trace.set_tracer_provider(provider)
+    traced = OpenTelemetryMiddleware(
+        lambda environ, start_response: application(environ[WHOLE_REQUEST], start_response)
+    )
+
+    def trace_request(environ: "WSGIEnvironment", start_response: "StartResponse") -> Any:
+        if environ["PATH_INFO"].startswith(UNTRACED_PATHS):
+            return application(environ, start_response)
+        seen = {name: environ[name] for name in SEEN_BY_TRACING if name in environ}
+        return traced({**seen, WHOLE_REQUEST: environ}, start_response)
+
+    return trace_request
 
 
-def start_request_span(request: HttpRequest, notes: RequestNotes) -> None:
-    """Start the span of a request; the notes carry it into other threads."""
-    if settings.TRACES:
-        from dashboard.observability import spans
+def current_span() -> "Span | None":
+    if not settings.TRACES:
+        return None
+    from opentelemetry.trace import get_current_span
 
-        notes.span = spans.start_request(request)
+    span = get_current_span()
+    return span if span.get_span_context().is_valid else None
 
 
 def describe_request_span(
-    request: HttpRequest, notes: RequestNotes, *, view: str, path: str, status: int
+    request: HttpRequest, notes: RequestNotes, *, view: str, path: str
 ) -> None:
-    """Set the attributes of a request's span from its response: the same facts as in the log."""
+    """Set the name and the attributes of a request's span: the same facts as in the log."""
     if not notes.span:
         return
-    method = request.method if request.method in METHODS else None
+    from opentelemetry.util.http import sanitize_method
+
     route = f"/{request.resolver_match.route}" if request.resolver_match else ""
-    attributes: dict[str, str | int] = {
-        "http.request.method": method or "_OTHER",
+    attributes = {
         "http.route": route,
-        "http.response.status_code": status,
         "url.path": path,
         "url.scheme": request.scheme or "",
         "user.name": notes.person,
@@ -57,66 +104,68 @@ def describe_request_span(
         "pressroom.request_id": notes.request_id,
         "pressroom.view": view,
     }
-    notes.span.update_name(f"{method or 'HTTP'} {route}".rstrip())
+    method = (sanitize_method(request.method) or "").replace("_OTHER", "HTTP")
+    notes.span.update_name(f"{method} {route}".rstrip())
     notes.span.set_attributes({name: value for name, value in attributes.items() if value})
-    if status >= 500:
-        _fail(notes.span, str(status))
 
 
 @contextmanager
 def call_span(call: Call) -> Iterator[None]:
-    """Start a span for a call, if its request has one."""
+    """Start a span for a call of the service, its retries included, if its request has one."""
     notes = current_notes()
     if not notes or not notes.span:
         yield
         return
-    from dashboard.observability import spans
+    from opentelemetry.trace import SpanKind, get_tracer, set_span_in_context
 
-    span = spans.start_call(call, within=notes.span)
-    token = _call_span.set(span)
-    try:
+    service = urlsplit(settings.SERVICE_URL or "")
+    with get_tracer("pressroom").start_as_current_span(
+        call.operation,
+        # A call may be made in a thread of its own.
+        context=set_span_in_context(notes.span),
+        kind=SpanKind.CLIENT,
+        attributes={
+            "http.request.method": call.method,
+            "url.path": call.path,
+            "pressroom.operation": call.operation,
+            "server.address": service.hostname or "",
+            "server.port": service.port or PORTS.get(service.scheme, 0),
+        },
+        # Its message may quote data.
+        record_exception=False,
+        set_status_on_exception=False,
+    ):
         yield
-    finally:
-        _call_span.reset(token)
-        span.end()
 
 
 def describe_call_span(report: CallReport) -> None:
-    """Set the attributes of a call's span from its report."""
-    if not (span := _call_span.get()):
+    if not (span := current_span()):
         return
+    from opentelemetry.trace import StatusCode
+
     span.set_attribute("pressroom.outcome", call_outcome(report.error))
     span.set_attribute("pressroom.attempts", report.attempts)
     if report.status_code is not None:
         span.set_attribute("http.response.status_code", report.status_code)
-    if isinstance(report.error, StatusError):
-        _fail(span, str(report.error.status_code))
-    elif report.error:
-        _fail(span, type(report.error).__name__)
-
-
-def _fail(span: "Span", kind: str) -> None:
-    from opentelemetry.trace import StatusCode
-
-    # Without the message: it may quote data.
-    span.set_attribute("error.type", kind)
-    span.set_status(StatusCode.ERROR)
+    if error := report.error:
+        status = str(error.status_code) if isinstance(error, StatusError) else ""
+        span.set_attribute("error.type", status or type(error).__name__)
+        span.set_status(StatusCode.ERROR)
 
 
 def correlation_headers() -> dict[str, str]:
     """Return the headers by which the service's logs and spans refer to this request and call."""
-    notes, span = current_notes(), _call_span.get()
+    notes = current_notes()
     headers = {REQUEST_ID_HEADER: notes.request_id} if notes else {}
-    if span:
-        from dashboard.observability import spans
+    if settings.TRACES:
+        from opentelemetry.propagate import inject
 
-        headers |= spans.trace_headers(span)
+        inject(headers)
     return headers
 
 
 def trace_ids(notes: RequestNotes) -> dict[str, str]:
-    """Return the ids of this thread's span, for a log line."""
-    span = _call_span.get() or notes.span
+    span = current_span() or notes.span
     if not span:
         return {}
     context = span.get_span_context()
@@ -124,8 +173,14 @@ def trace_ids(notes: RequestNotes) -> dict[str, str]:
 
 
 def flush_spans() -> None:
-    """Export the remaining spans before the process ends."""
-    if settings.TRACES:
-        from dashboard.observability import spans
+    """Export the remaining spans before the process ends, for at most STOP_S."""
+    if not settings.TRACES:
+        return
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.trace import get_tracer_provider
 
-        spans.flush()
+    provider = get_tracer_provider()
+    if isinstance(provider, TracerProvider):
+        export = Thread(target=provider.shutdown, daemon=True)
+        export.start()
+        export.join(STOP_S)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, Self
 
-from django.utils import timezone
-
+from dashboard import clock
 from dashboard.client import APIError
+from dashboard.clock import interrupted_after, recorded_after
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.models import Operation, PageRecord
 from dashboard.ledger.models.operations import OperationKind, Outcome
@@ -20,7 +20,6 @@ from dashboard.operations.verdicts import (
 )
 from dashboard.service.reading import AudienceLookup, ReadResult, read_audience, read_pages
 from dashboard.service.subscriptions import fetch_subscription, record_if_listed
-from dashboard.time_limits import interrupted_after
 
 FINAL_STATUS_CODES = (400, 404, 409, 410, 422)
 """Statuses that reject this request for good, unlike 401, 403 and 429."""
@@ -35,14 +34,11 @@ class PublishTarget(NamedTuple):
 
     @classmethod
     def of(cls, operation: Operation) -> Self:
-        """Return the target of a publish."""
         return cls(operation.page_id, operation.audience_id, operation.version_id)
 
 
 @dataclass(frozen=True)
 class VersionSnapshot:
-    """The state of one version and of the live one, as read at a time."""
-
     version: AudienceVersion | None
     """As last seen; None if it is not recorded."""
     is_returned: bool
@@ -81,7 +77,9 @@ def snapshot_version(target: PublishTarget, reading: ReadResult[AudienceLookup])
     audience = reading.value.audience
     # The live version first, as one version may be both.
     listed = (audience.published_version, audience.latest_version)
-    named = next((each for each in listed if each and each.version_id == target.version_id), None)
+    named = next(
+        (version for version in listed if version and version.version_id == target.version_id), None
+    )
     if not reading.value.is_as_listed:
         named = None
     return VersionSnapshot(
@@ -94,19 +92,17 @@ def snapshot_version(target: PublishTarget, reading: ReadResult[AudienceLookup])
 
 
 def load_version_state(operation: Operation, *, error: APIError | None = None) -> VersionSnapshot:
-    """Return the last known state of the version of a publish, from the ledger."""
     record = audience_last_known(operation.page_id, operation.audience_id)
     return VersionSnapshot(
         version=_load_version(PublishTarget.of(operation)),
         is_returned=False,
         live=record.audience.published_version if record else None,
-        as_of=timezone.now(),
+        as_of=clock.now(),
         error=error,
     )
 
 
 def settle_from_snapshot(operation: Operation, snapshot: VersionSnapshot) -> Operation:
-    """Settle an unknown publish if the snapshot proves its outcome."""
     if operation.outcome != Outcome.UNKNOWN:
         return operation
     if snapshot.error:
@@ -124,13 +120,13 @@ def settle_from_snapshot(operation: Operation, snapshot: VersionSnapshot) -> Ope
 
 def _check_page(operation: Operation) -> Operation:
     try:
-        found = read_pages().items
+        pages = read_pages().items
     except APIError as error:
         return _record_failed_check(operation, error)
-    other_pages = _other_pages(operation, [page.page_id for page in found])
+    other_pages = _other_pages(operation, [page.page_id for page in pages])
     verdict, page = page_verdict(
         body_sent=operation.body_sent or {},
-        newest=[page for page in found if page.page_id not in other_pages],
+        newest=[page for page in pages if page.page_id not in other_pages],
         requested_at=operation.requested_at,
         duplicates=_open_duplicates(operation),
     )
@@ -140,28 +136,31 @@ def _check_page(operation: Operation) -> Operation:
 
 def _other_pages(operation: Operation, page_ids: list[str]) -> set[str]:
     """Return the pages that were known before the operation, or created by another one."""
-    known = PageRecord.objects.filter(
-        page_id__in=page_ids, first_seen_at__lt=operation.requested_at
-    )
+    # A list that was requested before the operation may have been read after it.
+    before = operation.requested_at - recorded_after()
+    pages = PageRecord.objects.filter(page_id__in=page_ids, first_seen_at__lt=before)
     creations = Operation.objects.filter(kind=OperationKind.CREATE_PAGE, page_id__in=page_ids)
     of_others = creations.exclude(pk=operation.pk)
     return {
-        *known.values_list("page_id", flat=True),
+        *pages.values_list("page_id", flat=True),
         *of_others.values_list("page_id", flat=True),
     }
 
 
 def _open_duplicates(operation: Operation) -> list[datetime]:
-    """Return when equal pages were requested by operations that are open, too."""
     others = Operation.objects.filter(
         kind=OperationKind.CREATE_PAGE, outcome__in=OPEN, target_name=operation.target_name
     ).exclude(pk=operation.pk)
     identity = page_identity(operation.body_sent or {})
-    return [one.requested_at for one in others if page_identity(one.body_sent or {}) == identity]
+    return [
+        operation.requested_at
+        for operation in others
+        if page_identity(operation.body_sent or {}) == identity
+    ]
 
 
 def _check_subscription(operation: Operation) -> Operation:
-    read_at = timezone.now()
+    read_at = clock.now()
     try:
         subscription = fetch_subscription(operation.subscription_id)
     except APIError as error:

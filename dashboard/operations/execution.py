@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
 
-from django.utils import timezone
-
+from dashboard import clock
+from dashboard.approvals.models import ApprovalRequest
+from dashboard.approvals.rule import refusal
 from dashboard.client import (
     APIError,
     ConnectError,
@@ -17,6 +18,7 @@ from dashboard.client import (
     deadline_counted_from,
 )
 from dashboard.client.errors import Executed
+from dashboard.clock import MAX_DELAY
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.contract.pages import Page, PageRequest
 from dashboard.contract.webhooks import SubscriptionPatch, WebhookSubscription
@@ -34,10 +36,8 @@ from dashboard.observability.request_context import (
     set_unsettled_operation,
     tolerate_write_errors,
 )
-from dashboard.operations.approvals import refusal
 from dashboard.service.client import capture_call_reports, publishing_client
 from dashboard.service.subscriptions import record_if_listed, update_subscription
-from dashboard.time_limits import MAX_DELAY
 
 TOO_LATE = "Pressroom was suspended before the call, so nothing was sent. Try again."
 
@@ -54,25 +54,24 @@ def read_operation_key(form: Mapping[str, Any]) -> str:
 
 def unused_operation_key(key: str) -> str:
     """Return the form's own key, or a new one if that is already recorded."""
-    return key if key and operation_by_key(key) is None else str(uuid4())
+    is_used = operation_by_key(key) or ApprovalRequest.objects.filter(operation_key=key).exists()
+    return key if key and not is_used else str(uuid4())
 
 
 @dataclass(frozen=True)
 class ExecutionResult:
-    """An operation after an attempt, with the service's response or the error."""
-
     operation: Operation
     response: WireModel | None
     error: APIError | None
     refusal: str = ""
-    """Why it was not sent by the approval rule, in a sentence."""
+    """Why it was not sent for want of a right or an approval, in a sentence."""
 
 
 def send(operation: Operation, attempt: Attempt) -> ExecutionResult:
     """Send a recorded attempt; record its result and the object in the response.
 
-    Every change leaves through here. One that lacks the approval of another person, though the
-    rule needs it, is recorded as not sent, with a refusal.
+    Every change leaves through here. One whose sender lacks the right, or that lacks the approval
+    of another person, though the rule needs it, is recorded as not sent, with a refusal.
 
     Any exception but an APIError leaves the attempt open, to be settled later, as after a killed
     process.
@@ -82,11 +81,11 @@ def send(operation: Operation, attempt: Attempt) -> ExecutionResult:
         return ExecutionResult(_record_result(attempt, result), None, None, reason)
     # Taken before the age: if the process is suspended from here on, the call's time passes, too.
     begun = time.monotonic()
-    if timezone.now() - attempt.sent_at > MAX_DELAY:
+    if clock.now() - attempt.sent_at > MAX_DELAY:
         result = AttemptResult(Outcome.NOT_SENT, TOO_LATE)
         return ExecutionResult(_record_result(attempt, result), None, None)
     set_unsettled_operation(operation)
-    began_at = timezone.now()
+    began_at = clock.now()
     with capture_call_reports() as reports, deadline_counted_from(begun):
         try:
             response = _call_service(operation)
@@ -132,7 +131,6 @@ def _call_service(operation: Operation) -> WireModel:
 
 
 def _record_result(attempt: Attempt, result: AttemptResult) -> Operation:
-    """Record the result of an attempt, count it and log it."""
     if result.outcome == Outcome.NOT_SENT:
         set_unsettled_operation(None)
     operation = end(attempt, result)

@@ -4,12 +4,14 @@ from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
+from dashboard import clock
+from dashboard.approvals.rule import is_rollback
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.models import Attempt, AudienceRecord, Operation
-from dashboard.ledger.models.audiences import IN_FLIGHT
+from dashboard.ledger.models.objects import IN_FLIGHT
 from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.models.publications import PublicationReason
 from dashboard.ledger.operations import (
     NO_CLEARANCE,
     OPEN,
@@ -21,9 +23,10 @@ from dashboard.ledger.operations import (
 )
 from dashboard.ledger.queries.operations import operation_by_key, publishes_of
 from dashboard.operations.checking import PublishTarget
+from dashboard.operations.execution import send
 from dashboard.operations.publish_progress import POLLING_PERIOD
 from dashboard.operations.publish_review import PublishReview
-from dashboard.operations.verdicts import compared_fields, is_unchanged
+from dashboard.operations.verdicts import is_unchanged
 
 LIST_LAG = timedelta(minutes=1)
 """How long the service's list may lag behind the response to a publish. A version unchanged for
@@ -35,14 +38,19 @@ def begin_publish(
     *,
     operation_key: str,
     version: AudienceVersion | None,
+    live: AudienceVersion | None,
     audience_name: str,
     actor: User,
     clearance: Clearance = NO_CLEARANCE,
+    reason: PublicationReason = PublicationReason.PUBLISH,
+    note: str = "",
 ) -> tuple[Operation, Attempt | None]:
     """Record the publish of a version; the attempt is None if its key is already recorded.
 
-    `version` is as read just before, to compare with later.
+    `version` and the `live` version are as read just before, to compare with later. If the version
+    was live before the live one, the operation is a rollback. `note` is what a person typed.
     """
+    rolled_back = live if is_rollback(version, live) else None
     return begin(
         operation_key=operation_key,
         kind=OperationKind.PUBLISH_VERSION,
@@ -51,10 +59,14 @@ def begin_publish(
             **target._asdict(),
             version_number=version.version_number if version else None,
             target_name=audience_name or target.audience_id,
+            rolled_back_id=rolled_back.version_id if rolled_back else "",
+            rolled_back_number=rolled_back.version_number if rolled_back else None,
         ),
         body={"operationKey": operation_key},
-        before=compared_fields(version),
+        before=version.publish_state if version else None,
         clearance=clearance,
+        reason=PublicationReason.ROLLBACK if rolled_back else reason,
+        note=note,
     )
 
 
@@ -63,7 +75,7 @@ class OvertakenError(Exception):
 
 
 def begin_reviewed_publish(
-    review: PublishReview, *, actor: User, emergency_reason: str = ""
+    review: PublishReview, *, actor: User, note: str = "", emergency_reason: str = ""
 ) -> tuple[Operation, Attempt | None]:
     """Record the publish that a user has just reviewed, as `begin_publish`.
 
@@ -76,10 +88,22 @@ def begin_reviewed_publish(
             review.target,
             operation_key=review.operation_key,
             version=review.snapshot.version,
+            live=review.snapshot.live,
             audience_name=review.audience.name or "",
             actor=actor,
+            note=note,
             clearance=Clearance(digest=review.content_digest, emergency_reason=emergency_reason),
         )
+
+
+def publish_reviewed(
+    review: PublishReview, *, actor: User, note: str = "", emergency_reason: str = ""
+) -> Operation:
+    """Record the publish that a user has just reviewed, and send it once. Raises OvertakenError."""
+    operation, attempt = begin_reviewed_publish(
+        review, actor=actor, note=note, emergency_reason=emergency_reason
+    )
+    return send(operation, attempt).operation if attempt else operation
 
 
 def is_other_published_since(target: PublishTarget, since: datetime | None) -> bool:
@@ -95,7 +119,6 @@ def is_other_published_since(target: PublishTarget, since: datetime | None) -> b
 
 
 def lock_audience(target: PublishTarget) -> None:
-    """Lock the record of an audience in a transaction."""
     audiences = AudienceRecord.objects.select_for_update().filter(
         page_id=target.page_id, audience_id=target.audience_id
     )
@@ -112,7 +135,6 @@ def record_not_sent(review: PublishReview, *, actor: User) -> Operation:
 
 
 def find_publish(target: PublishTarget, operation_key: str) -> Operation | None:
-    """Return the publish of this version with this key, or None."""
     operation = operation_by_key(operation_key)
     if operation is None or operation.kind != OperationKind.PUBLISH_VERSION:
         return None
@@ -128,7 +150,6 @@ def has_changed(review: PublishReview, shown: str) -> bool:
 
 
 def submit_problem(review: PublishReview, typed: str) -> str:
-    """Return the reason why the publish can't be sent, or ""."""
     version = review.snapshot.version
     if review.is_off or version is None:
         return "Not published: publishing is disabled for the reasons above."
@@ -140,7 +161,7 @@ def submit_problem(review: PublishReview, typed: str) -> str:
 
 def publish_in_progress(review: PublishReview) -> Operation | None:
     """Return the last publish of the version if it is not over: no other may begin before."""
-    last, version, now = review.last, review.snapshot.version, timezone.now()
+    last, version, now = review.last, review.snapshot.version, clock.now()
     if last is None or last.is_open:
         return last
     if last.outcome != Outcome.ACCEPTED or version is None:

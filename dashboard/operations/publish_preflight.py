@@ -1,23 +1,23 @@
 """Pre-flight checks: findings to consider before a version is published. Pure.
 
-Source: DESIGN.md, What the dashboard makes of the silences. The spec does not show what publishing
-a live, queued or cancelled version does, so the findings claim nothing about it.
+The spec does not show what publishing a live, queued or cancelled version does, so the findings
+claim nothing about it.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from dashboard.approvals.rule import is_rollback
 from dashboard.contract.audiences import Audience, AudienceVersion, VersionStatus
 from dashboard.contract.pages import PageItem, PageStatus
-from dashboard.invisible_characters import direction_overrides
-from dashboard.ledger.models.audiences import IN_FLIGHT
+from dashboard.ledger.models import Publication
+from dashboard.ledger.models.objects import IN_FLIGHT
 from dashboard.service.reading import AudienceLookup, ReadResult
+from dashboard.texts import direction_overrides
 
 
 class Severity(StrEnum):
-    """The severity of a finding."""
-
     NOTE = "note"
     """For information."""
     RISK = "risk"
@@ -35,6 +35,14 @@ class Finding:
     detail: str = ""
     read_more: str = ""
     """`conversation` or `versions`: the audience's page with details."""
+    at: str = ""
+    """When it happened, in ISO 8601; it is shown between headline and detail."""
+
+    @property
+    def sentence(self) -> str:
+        if self.at:
+            return f"{self.headline}: {self.detail}" if self.detail else f"{self.headline}."
+        return f"{self.headline} {self.detail}".strip()
 
 
 @dataclass(frozen=True)
@@ -48,8 +56,6 @@ class FoundPage:
 
 @dataclass(frozen=True)
 class PendingChanges:
-    """The pending changes of the conversation."""
-
     count: int | None = None
     """None if the conversation was not read."""
     problem: str = ""
@@ -66,21 +72,24 @@ def findings(
     page: FoundPage,
     pending: PendingChanges,
     others_in_flight: Iterable[int | None],
+    taken_back_by: Publication | None = None,
 ) -> list[Finding]:
     """Return the findings, the most severe first.
 
     `version` is None if the service did not return it and it is not recorded. `others_in_flight`
-    has the numbers of other versions of the audience with an open publish.
+    has the numbers of other versions of the audience with an open publish, and `taken_back_by` is
+    the publication for which the version was rolled back.
     """
     audience = reading.value.audience
-    found = [
+    findings = [
         *_reading_findings(reading),
         *_version_findings(version, audience),
+        *_rollback_findings(version, taken_back_by),
         *_context_findings(version, audience, page, others_in_flight),
         *_conversation_findings(version, pending),
     ]
     order = list(reversed(Severity))
-    return sorted(found, key=lambda finding: order.index(finding.severity))
+    return sorted(findings, key=lambda finding: order.index(finding.severity))
 
 
 def _reading_findings(reading: ReadResult[AudienceLookup]) -> Iterator[Finding]:
@@ -133,12 +142,27 @@ def _version_findings(version: AudienceVersion | None, audience: Audience) -> It
             f"{name} has text in another order than it seems: {' and '.join(overrides)}.",
             "Part of it may read differently for visitors and for tools.",
         )
-    if latest and latest.version_number > version.version_number:
+    # Rolling back is for that.
+    if latest and latest.version_number > version.version_number and not is_rollback(version, live):
         yield Finding(
             Severity.RISK,
             f"Version {latest.version_number} is newer.",
             f"{name} would go live instead.",
             "versions",
+        )
+
+
+def _rollback_findings(
+    version: AudienceVersion | None, taken_back_by: Publication | None
+) -> Iterator[Finding]:
+    if version and taken_back_by:
+        name, by = f"version {version.version_number}", taken_back_by.actor_name
+        yield Finding(
+            Severity.RISK,
+            f"{by} rolled back {name}" if by else f"{name.capitalize()} was rolled back",
+            taken_back_by.note,
+            "versions",
+            at=taken_back_by.started_at.isoformat(),
         )
 
 

@@ -1,15 +1,24 @@
-"""Progress of a publish: its stage, its steps, and the interval of polls. Pure."""
+"""Progress of a publish: its stage, its steps, when it is polled, and how long it usually takes.
 
+Pure, but for the typical times, from queued to published, of the versions seen.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
+from typing import TypeVar
+
+from django.core.cache import cache
+from django.utils import timezone
 
 from dashboard.contract.audiences import AudienceVersion, VersionStatus
-from dashboard.contract.dates import read_date
-from dashboard.ledger.models import Operation
+from dashboard.contract.wire import read_date
+from dashboard.ledger.models import Operation, VersionRecord
 from dashboard.ledger.models.operations import Outcome
+from dashboard.ledger.states import VersionState
 from dashboard.operations.checking import VersionSnapshot
-from dashboard.operations.typical_times import TypicalTimes
 
 DEFAULT_LONG = timedelta(minutes=2)
 POLLING_PERIOD = timedelta(minutes=30)
@@ -20,10 +29,18 @@ RARE_POLL_INTERVAL_S = 60
 MAX_POLLS = 40
 """Polls without news for such a version, or for one without a date, before polling stops."""
 
+MAX_VERSIONS = 1_000
+"""Of which times are summarized: the latest."""
+MIN_VERSIONS = 5
+"""With fewer, no time is called typical."""
+DAYS = 14
+"""Of typical times, and in charts; today included."""
+CACHE_S = 60
+WENT_LIVE = ("published", "archived")
+ValueT = TypeVar("ValueT", float, timedelta)
+
 
 class Stage(StrEnum):
-    """The stage of a publish."""
-
     SENDING = "sending"
     """No response yet."""
     UNKNOWN = "unknown"
@@ -38,7 +55,13 @@ class Stage(StrEnum):
     ARCHIVED = "archived"
 
 
-_ENDED_UNPUBLISHED = (Stage.OVERTAKEN, Stage.CANCELLED, Stage.ARCHIVED)
+STEPS = (VersionState.DRAFT, VersionState.QUEUED, VersionState.PROCESSING, VersionState.LIVE)
+_ENDED_UNPUBLISHED = {
+    Stage.OVERTAKEN: ("Overtaken", VersionState.SUPERSEDED.icon),
+    Stage.CANCELLED: (VersionState.CANCELED.label, VersionState.CANCELED.icon),
+    Stage.ARCHIVED: (VersionState.ARCHIVED.label, VersionState.ARCHIVED.icon),
+}
+"""Stages that end a publish before its version was live, each with the word and shape."""
 FINAL = (Stage.LIVE, Stage.REPLACED, *_ENDED_UNPUBLISHED)
 
 
@@ -54,19 +77,40 @@ HEADLINES = {
 }
 
 
+ROLLBACK_HEADLINES = HEADLINES | {
+    Stage.UNKNOWN: "We don’t know if {name} was rolled back to",
+    Stage.IN_PROGRESS: "Rolling back to {name}",
+    Stage.LIVE: "{name} is live again",
+}
+
+
 @dataclass(frozen=True)
 class ProgressStep:
     """One step of the stepper. `state` is done, now or todo."""
 
     label: str
+    icon: str
     state: str
     at: datetime | None = None
 
 
 @dataclass(frozen=True)
-class Progress:
-    """The progress of a publish."""
+class TypicalTimes:
+    median: timedelta
+    p95: timedelta
+    count: int
 
+
+@dataclass(frozen=True)
+class QueueTime:
+    """How long one version took, by the service's dates."""
+
+    published_at: datetime
+    duration: timedelta
+
+
+@dataclass(frozen=True)
+class PublishProgress:
     stage: Stage
     status: str
     """The version's status at the service; empty if unknown."""
@@ -80,29 +124,28 @@ class Progress:
 
     name: str
     """Such as "version 7"."""
+    is_rollback: bool = False
 
     @property
     def is_final(self) -> bool:
-        """Whether the stage can no longer change."""
         return self.stage in FINAL
 
     @property
     def headline(self) -> str:
-        """The stage, in a few words."""
-        headline = HEADLINES[self.stage].format(name=self.name)
+        headlines = ROLLBACK_HEADLINES if self.is_rollback else HEADLINES
+        headline = headlines[self.stage].format(name=self.name)
         return headline[0].upper() + headline[1:]
 
 
 def publish_progress(
     operation: Operation, snapshot: VersionSnapshot, *, usual: TypicalTimes | None, now: datetime
-) -> Progress:
-    """Return the progress of a recorded publish, from a snapshot of its version."""
+) -> PublishProgress:
     requested_at, version = operation.requested_at, snapshot.version
     stage = _stage(operation, snapshot)
     ended_at = _ended_at(stage, version, requested_at) if stage in FINAL else now
     elapsed = max(ended_at - requested_at, timedelta())
     longest = usual.p95 if usual else DEFAULT_LONG
-    return Progress(
+    return PublishProgress(
         stage=stage,
         status=version.status if version else "",
         steps=_steps(stage, version),
@@ -110,6 +153,7 @@ def publish_progress(
         is_long=stage not in FINAL and elapsed > longest,
         next_poll_s=None if stage in FINAL else poll_interval_s(elapsed),
         name=f"version {version.version_number}" if version else "this version",
+        is_rollback=operation.is_rollback,
     )
 
 
@@ -171,29 +215,28 @@ def _stage_by_status(
 
 
 def _steps(stage: Stage, version: AudienceVersion | None) -> list[ProgressStep]:
-    """Return draft, queued, processing, published; a failed step ends the list."""
     if version is None:
-        return [
-            ProgressStep(label, "todo") for label in ("Draft", "Queued", "Processing", "Published")
-        ]
+        return [ProgressStep(step.label, step.icon, "todo") for step in STEPS]
     is_live = stage in (Stage.LIVE, Stage.REPLACED)
-    steps = [
-        ("Draft", version.became_draft_at or version.created_at),
-        ("Queued", version.queued_at),
-        ("Processing", None),
-        ("Published", version.published_at if is_live else None),
+    dates: list[str | None] = [
+        version.became_draft_at or version.created_at,
+        version.queued_at,
+        None,
+        version.published_at if is_live else None,
     ]
+    steps = [(step.label, step.icon, date) for step, date in zip(STEPS, dates, strict=True)]
     # Publishing an earlier version starts over, whatever its status was.
     done = {VersionStatus.QUEUED.value: 1, VersionStatus.PROCESSING.value: 2}.get(version.status, 0)
     if is_live:
         done = 4
     elif stage in _ENDED_UNPUBLISHED:
         ended_at = getattr(version, f"{stage.value}_at", None)
-        steps, done = [*steps[:2], (stage.value.capitalize(), ended_at)], 2
+        label, shape = _ENDED_UNPUBLISHED[stage]
+        steps, done = [*steps[:2], (label, shape, ended_at)], 2
     states = [*["done"] * done, "now", *["todo"] * 3]
     return [
-        ProgressStep(label, state, read_date(date))
-        for (label, date), state in zip(steps, states, strict=False)
+        ProgressStep(label, shape, state, read_date(date))
+        for (label, shape, date), state in zip(steps, states, strict=False)
     ]
 
 
@@ -207,3 +250,70 @@ def _ended_at(stage: Stage, version: AudienceVersion | None, requested_at: datet
 def _is_since(date: str | None, requested_at: datetime) -> bool:
     moment = read_date(date)
     return moment is not None and moment >= requested_at
+
+
+def summarize_times(times: Iterable[QueueTime]) -> TypicalTimes | None:
+    """Return the typical times; None if there are too few."""
+    durations = sorted(time.duration for time in times)
+    median, p95 = percentile(durations, 0.5), percentile(durations, 0.95)
+    if median is None or p95 is None or len(durations) < MIN_VERSIONS:
+        return None
+    return TypicalTimes(median, p95, count=len(durations))
+
+
+def percentile(values: Sequence[ValueT], share: float) -> ValueT | None:
+    """Return the smallest value that at least `share` of the values do not exceed."""
+    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)] if values else None
+
+
+def _load_queue_times(since: datetime) -> list[QueueTime]:
+    # A version published since then was seen since then.
+    seen = VersionRecord.objects.filter(status__in=WENT_LIVE, last_seen_at__gte=since)
+    records = seen.only("body").order_by("-last_seen_at")[:MAX_VERSIONS]
+    times = [queue_time(record.version) for record in records]
+    return [time for time in times if time and time.published_at >= since]
+
+
+def queue_time(version: AudienceVersion) -> QueueTime | None:
+    """Return the time of a version; None if a date is missing or they are out of order."""
+    queued, published = read_date(version.queued_at), read_date(version.published_at)
+    if not queued or not published or published < queued:
+        return None
+    return QueueTime(published, published - queued)
+
+
+def typical_times(today: date) -> TypicalTimes | None:
+    """Return the typical times of the 14 days up to today; None if there are too few."""
+    return summarize_times(recent_queue_times(today))
+
+
+def recent_queue_times(today: date) -> list[QueueTime]:
+    """Return the times of versions published in the 14 days up to today, cached.
+
+    `today` is the viewer's, read once a request: midnight may pass in the middle of it.
+    """
+    since = start_of_day(first_day(today))
+    # The first day starts at another time in another zone.
+    key = f"queue-times:1:{since:%Y%m%d%H%M%z}"
+    try:
+        return [
+            QueueTime(datetime.fromtimestamp(published, UTC), timedelta(seconds=took))
+            for published, took in cache.get(key)
+        ]
+    except (TypeError, ValueError, OverflowError, OSError):
+        # Nothing is cached, or what another release cached.
+        times = _load_queue_times(since)
+    numbers = [
+        (publish.published_at.timestamp(), publish.duration.total_seconds()) for publish in times
+    ]
+    cache.set(key, numbers, timeout=CACHE_S)
+    return times
+
+
+def first_day(today: date) -> date:
+    return today - timedelta(days=DAYS - 1)
+
+
+def start_of_day(day: date) -> datetime:
+    """Return midnight of a day, in the viewer's time zone."""
+    return timezone.make_aware(datetime(day.year, day.month, day.day))  # noqa: DTZ001

@@ -8,18 +8,22 @@ from functools import partial
 from typing import Any
 
 from django.db.models import Case, Q, QuerySet, When
-from django.utils import timezone
+from django.utils.functional import cached_property
 
+from dashboard import clock
+from dashboard.approvals.models import ApprovalRule
+from dashboard.approvals.rule import current_rule, is_rollback, publish_kind
 from dashboard.client import APIError, NotFoundError
-from dashboard.compiled_query import CompiledQuery
 from dashboard.contract.audiences import Audience, AudienceVersion
 from dashboard.contract.conversations import Change, Conversation
 from dashboard.contract.pages import PageItem, PageStatus
 from dashboard.ledger import recording
-from dashboard.ledger.models import Operation
+from dashboard.ledger.models import Operation, Publication
 from dashboard.ledger.operations import OPEN, publish_key
+from dashboard.ledger.queries.audiences import live_publication, rolled_back_by
 from dashboard.ledger.queries.operations import publishes_of
 from dashboard.ledger.queries.pages import page_last_known
+from dashboard.ledger.states import version_state
 from dashboard.observability.request_context import tolerate_write_errors
 from dashboard.operations.checking import PublishTarget, VersionSnapshot, snapshot_version
 from dashboard.operations.publish_preflight import (
@@ -29,9 +33,7 @@ from dashboard.operations.publish_preflight import (
     Severity,
     findings,
 )
-from dashboard.operations.verdicts import find_publish_of
-from dashboard.service.client import publishing_client
-from dashboard.service.concurrency import run_concurrently
+from dashboard.service.client import publishing_client, run_concurrently
 from dashboard.service.reading import (
     AudienceLookup,
     ReadResult,
@@ -45,29 +47,19 @@ MAX_PUBLISHES = 100
 """Of an audience: open ones first, then the newest."""
 
 
-def _publishes(
-    page_id: str, audience_id: str, version_ids: list[str]
-) -> "QuerySet[Operation, Any]":
-    """Return the open publishes of an audience, and those of these versions."""
-    found = publishes_of(page_id, audience_id).filter(
-        Q(outcome__in=OPEN) | Q(version_id__in=version_ids)
+def _publishes(page_id: str, audience_id: str, version_id: str) -> "QuerySet[Operation, Any]":
+    publishes = publishes_of(page_id, audience_id).filter(
+        Q(outcome__in=OPEN) | Q(version_id=version_id)
     )
     open_first = Case(When(outcome__in=OPEN, then=0), default=1)
-    columns = ("pk", "version_id", "version_number", "outcome", "actor_name")
-    times = ("requested_at", "settled_at", "before")
-    rows = found.order_by(open_first, "-requested_at", "-pk").values_list(
-        *columns, *times, named=True
+    rows = publishes.order_by(open_first, "-requested_at", "-pk").values_list(
+        "pk", "version_id", "version_number", "outcome", named=True
     )
     return rows[:MAX_PUBLISHES]
 
 
-_PUBLISHES = CompiledQuery(_publishes)
-
-
 @dataclass(frozen=True)
 class PublishReview:
-    """The data that a user reviews before confirming a publish."""
-
     target: PublishTarget
     operation_key: str
     reading: ReadResult[AudienceLookup]
@@ -76,23 +68,34 @@ class PublishReview:
     pending: PendingChanges
     last: Operation | None
     """The last publish of this version, of any outcome."""
-    live_since: Any
-    """The publish that made the live version live, or None; it has an `actor_name`."""
+    live_publication: Publication | None
+    """The time in which the live version has been live; None if nothing is."""
+    taken_back_by: Publication | None
+    """The publication for which this version was rolled back."""
     findings: list[Finding]
 
     @property
     def audience(self) -> Audience:
-        """The audience, as read."""
         return self.reading.value.audience
 
     @property
+    def state(self) -> str:
+        version, live = self.snapshot.version, self.snapshot.live
+        if version is None:
+            return ""
+        return version_state(
+            version.status,
+            is_live=live is not None and live.version_id == version.version_id,
+            was_live=bool(version.published_at),
+            is_rolled_back=self.taken_back_by is not None,
+        )
+
+    @property
     def is_off(self) -> bool:
-        """Whether publishing is off."""
         return any(finding.severity is Severity.STOP for finding in self.findings)
 
     @property
     def asks_for_number(self) -> bool:
-        """Whether the version number has to be typed."""
         return any(finding.severity is Severity.RISK for finding in self.findings)
 
     @property
@@ -101,7 +104,9 @@ class PublishReview:
 
         Without notes: pending changes are read for the form, and not again when it is sent.
         """
-        headlines = [each.headline for each in self.findings if each.severity is not Severity.NOTE]
+        headlines = [
+            finding.headline for finding in self.findings if finding.severity is not Severity.NOTE
+        ]
         live, version = self.snapshot.live, self.snapshot.version
         shown = repr((_shown_fields(live), _shown_fields(version), headlines))
         return hashlib.sha256(shown.encode()).hexdigest()
@@ -127,9 +132,18 @@ class PublishReview:
 
     @property
     def is_rollback(self) -> bool:
-        """Whether an earlier version than the live one would go live."""
-        version, live = self.snapshot.version, self.snapshot.live
-        return bool(version and live and version.version_number < live.version_number)
+        """Whether the version was live before the live one, and was not taken back itself."""
+        is_back = is_rollback(self.snapshot.version, self.snapshot.live)
+        return is_back and self.taken_back_by is None
+
+    @cached_property
+    def rule(self) -> ApprovalRule:
+        """The approval rule, read once; `send` reads it again."""
+        return current_rule()
+
+    @property
+    def needs_approval(self) -> bool:
+        return self.rule.covers(publish_kind(self.snapshot.version, self.snapshot.live))
 
 
 def review_publish(target: PublishTarget, *, with_conversation: bool) -> PublishReview:
@@ -140,7 +154,7 @@ def review_publish(target: PublishTarget, *, with_conversation: bool) -> Publish
     """
     page_id, audience_id, version_id = target
     operation_key = publish_key(*target)
-    read_at = timezone.now()
+    read_at = clock.now()
     page_result = run_concurrently(partial(publishing_client().pages.get, page_id))
     conversation_result = (
         run_concurrently(partial(read_conversation, page_id, audience_id))
@@ -153,16 +167,16 @@ def review_publish(target: PublishTarget, *, with_conversation: bool) -> Publish
     pending = _read_pending_changes(conversation_result if reading.is_live else None)
     snapshot = snapshot_version(target, reading)
     version, live = snapshot.version, snapshot.live
-    publishes = _PUBLISHES.rows(
-        page_id, audience_id, [version_id, live.version_id if live else version_id]
-    )
+    publication = live_publication(page_id, audience_id)
+    publishes = _publishes(page_id, audience_id, version_id)
     last, others_in_flight = None, []
-    for each in publishes:
-        if each.version_id == version_id:
+    for publish in publishes:
+        if publish.version_id == version_id:
             # An open one takes precedence: those come first.
-            last = last or each.pk
-        elif each.outcome in OPEN:
-            others_in_flight.append(each.version_number)
+            last = last or publish.pk
+        elif publish.outcome in OPEN:
+            others_in_flight.append(publish.version_number)
+    taken_back_by = rolled_back_by(*target)
     return PublishReview(
         target=target,
         operation_key=operation_key,
@@ -171,9 +185,20 @@ def review_publish(target: PublishTarget, *, with_conversation: bool) -> Publish
         page=page.page,
         pending=pending,
         last=Operation.objects.filter(pk=last).first() if last else None,
-        live_since=find_publish_of(live, publishes) if live else None,
+        # Unless the read couldn't be recorded.
+        live_publication=(
+            publication
+            if publication and live and publication.version_id == live.version_id
+            else None
+        ),
+        taken_back_by=taken_back_by,
         findings=findings(
-            reading, version, page=page, pending=pending, others_in_flight=others_in_flight
+            reading,
+            version,
+            page=page,
+            pending=pending,
+            others_in_flight=others_in_flight,
+            taken_back_by=taken_back_by,
         ),
     )
 
@@ -201,7 +226,6 @@ def content_digest(version: AudienceVersion | None, live_version_id: str) -> str
 
 
 def reviewed_fields(version: AudienceVersion | None) -> tuple[object, ...] | None:
-    """Return the fields of a version that a person reviews."""
     if version is None:
         return None
     text = version.supplementary_context or ""
@@ -217,7 +241,6 @@ def page_status(page: PageItem | None) -> str:
 
 
 def pending_changes(conversation: Conversation) -> PendingChanges:
-    """Return the number of pending changes of a conversation, and their ids."""
     for value in conversation.unreadable:
         if value.location == ("pendingChanges",):
             return PendingChanges(problem=f"{value.path}: {value.problem}.")

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.utils import timezone
 
+from dashboard import clock
+from dashboard.approvals.changes import digest_now
 from dashboard.client import APIError
 from dashboard.contract.webhooks import SubscriptionPatch
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.operations import begin_retry, settle
 from dashboard.ledger.queries.operations import later_update_bodies
-from dashboard.operations.approved_changes import digest_now
 from dashboard.operations.checking import PublishTarget, settle_from_snapshot
 from dashboard.operations.execution import send
 from dashboard.operations.publish_review import PublishReview, review_publish
@@ -39,7 +39,6 @@ def resend(operation: Operation, *, actor: User, digest: str = "") -> Operation:
 
 
 def resend_publish(operation: Operation, review: PublishReview, *, actor: User) -> Operation:
-    """Send a publish again, as just reviewed, unless it is settled by now."""
     digest = review.digest if operation.approval_id else review.content_digest
     return resend(operation, actor=actor, digest=digest)
 
@@ -64,12 +63,12 @@ def resend_update(operation: Operation, *, actor: User) -> Operation:
 
     It takes no key (spec), so a repeat could undo a later change.
     """
-    read_at = timezone.now()
+    read_at = clock.now()
     try:
         now = fetch_subscription(operation.subscription_id)
     except APIError as error:
-        found = f"not retried, as the webhook couldn’t be read. {error}"
-        return settle(operation, Outcome.UNKNOWN, found=found)
+        problem = f"not retried, as the webhook couldn’t be read. {error}"
+        return settle(operation, Outcome.UNKNOWN, found=problem)
     record_if_listed(operation.subscription_id, now, read_at=read_at)
     body, current = operation.body_sent or {}, now.to_wire()
     verdict = subscription_verdict(body_sent=body, before=operation.before, now=current)
@@ -83,8 +82,8 @@ def resend_update(operation: Operation, *, actor: User) -> Operation:
     except APIError as error:
         since = [f"a second read failed. {error}"]
     if since:
-        found = f"not retried: {'; '.join(since)}"
-        return settle(operation, Outcome.UNKNOWN, found=found)
+        problem = f"not retried: {'; '.join(since)}"
+        return settle(operation, Outcome.UNKNOWN, found=problem)
     return resend(operation, actor=actor, digest=digest_now(operation, now))
 
 

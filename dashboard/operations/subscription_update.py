@@ -78,8 +78,6 @@ def find_update(
 
 @dataclass(frozen=True)
 class SwitchResult:
-    """The result of turning a subscription on or off."""
-
     record: SubscriptionRecord
     """As last known."""
     message: str = ""
@@ -112,7 +110,6 @@ def execute_switch(
 
 
 def repeated_switch(record: SubscriptionRecord, operation: Operation) -> SwitchResult:
-    """Return the result of a switch that this form has already sent."""
     outcome = operation.get_outcome_display().lower()
     message = f"Already sent ({outcome}). Nothing was sent again."
     return SwitchResult(record, "" if operation.outcome == Outcome.ACCEPTED else message, operation)

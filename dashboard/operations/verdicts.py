@@ -7,12 +7,11 @@ unknown. Source: our choice; the spec shows no way to query the outcome of a req
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypeGuard
 
 from dashboard.contract.audiences import AudienceVersion, VersionStatus
-from dashboard.contract.dates import read_date
 from dashboard.contract.pages import PageItem
-from dashboard.ledger.models import Operation
+from dashboard.contract.wire import read_date
 from dashboard.ledger.models.operations import Outcome
 
 CLOCK_TOLERANCE = timedelta(minutes=2)
@@ -32,21 +31,10 @@ class Verdict:
     found: str
 
 
-def compared_fields(version: AudienceVersion | None) -> dict[str, Any] | None:
-    """Return the fields of a version that are stored before publishing, to compare with later."""
-    if version is None:
-        return None
-    return {
-        "status": version.status,
-        "queuedAt": version.queued_at,
-        "publishedAt": version.published_at,
-    }
-
-
 def is_unchanged(before: Mapping[str, Any] | None, version: AudienceVersion) -> bool:
     """Return whether a version that publishing must change is still as before."""
     would_show = before is not None and before.get("status") in UNPUBLISHED
-    return would_show and compared_fields(version) == before
+    return would_show and version.publish_state == before
 
 
 def publish_verdict(
@@ -60,9 +48,9 @@ def publish_verdict(
 ) -> Verdict:
     """Return whether a request made at `requested_at` published a version.
 
-    `before` is from `compared_fields`. `version` is None if the service does not return it now, as
-    it is neither the latest nor the live one. `is_rejected` means that the service rejected a retry
-    after the first request had time to arrive.
+    `before` is the `publish_state` of the version before. `version` is None if the service does not
+    return it now, as it is neither the latest nor the live one. `is_rejected` means that the
+    service rejected a retry after the first request had time to arrive.
     """
     name = "the version" if number is None else f"version {number}"
     if version is None:
@@ -75,14 +63,14 @@ def publish_verdict(
             Outcome.ACCEPTED, f"{name} is now {version.status}, so the publish went through"
         )
     still = "still " if before and before.get("status") == version.status else ""
-    found = f"{name} is {still}{version.status}{_live_suffix(live)}"
+    sentence = f"{name} is {still}{version.status}{_live_suffix(live)}"
     if _was_in_flight(before):
-        found += "; it was already in progress before this request, so this proves nothing"
+        sentence += "; it was already in progress before this request, so this proves nothing"
     if not is_rejected:
-        return Verdict(Outcome.UNKNOWN, found)
-    found += "; the service rejected the retry"
+        return Verdict(Outcome.UNKNOWN, sentence)
+    sentence += "; the service rejected the retry"
     would_show = before is not None and before.get("status") in UNPUBLISHED
-    return Verdict(Outcome.REJECTED if would_show else Outcome.UNKNOWN, found)
+    return Verdict(Outcome.REJECTED if would_show else Outcome.UNKNOWN, sentence)
 
 
 def page_verdict(
@@ -109,11 +97,11 @@ def page_verdict(
         return Verdict(Outcome.UNKNOWN, "not found among the newest pages"), None
     possible = [at for at in duplicates if any(_is_since(page.created_at, at) for page in pages)]
     if len(pages) <= len(possible):
-        found = (
+        sentence = (
             f"a matching page is among the newest (ID {pages[0].page_id}), but an identical "
             "request is open too, and either may have created it"
         )
-        return Verdict(Outcome.UNKNOWN, found), None
+        return Verdict(Outcome.UNKNOWN, sentence), None
     # Earlier requests created the older pages.
     pages.sort(key=lambda page: read_date(page.created_at) or requested_at)
     page = pages[sum(at < requested_at for at in possible)]
@@ -146,8 +134,7 @@ def subscription_verdict(
 def _has_progressed(
     before: Mapping[str, Any] | None, version: AudienceVersion, requested_at: datetime
 ) -> bool:
-    """Return whether a version was queued or published by the request, and not before."""
-    now = compared_fields(version)
+    now = version.publish_state
     if before == now:
         return False
     if _was_in_flight(before):
@@ -174,30 +161,3 @@ def _is_since(date: str | None, requested_at: datetime) -> bool:
 
 def _live_suffix(live: AudienceVersion | None) -> str:
     return f" (live: version {live.version_number})" if live else " (nothing is live)"
-
-
-PublishT = TypeVar("PublishT", bound=Operation)
-
-
-def find_publish_of(version: AudienceVersion, publishes: Iterable[PublishT]) -> PublishT | None:
-    """Return the recorded publish by which a version was last queued, or None.
-
-    The same version may be published again elsewhere; then its dates are others. `publishes` are
-    those of its audience, newest first. Without a readable queue date, the last publish before it
-    went live counts. Source: our choice; the service does not say who published.
-    """
-    queued_at, live_at = read_date(version.queued_at), read_date(version.published_at)
-    for publish in publishes:
-        if publish.version_id != version.version_id or publish.outcome != Outcome.ACCEPTED:
-            continue
-        before, requested_at = publish.before or {}, publish.requested_at - CLOCK_TOLERANCE
-        known_at = (publish.settled_at or publish.requested_at) + CLOCK_TOLERANCE
-        if queued_at:
-            is_new = before.get("queuedAt") != version.queued_at
-            is_behind = is_new and requested_at <= queued_at <= known_at
-        else:
-            is_new = before.get("publishedAt") != version.published_at
-            is_behind = is_new and live_at is not None and requested_at <= live_at
-        if is_behind:
-            return publish
-    return None

@@ -7,14 +7,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
 from django.db import transaction
-from django.db.models import Q
-from django.utils import timezone
 
+from dashboard import clock
 from dashboard.client import (
     APIError,
     AuthenticationError,
@@ -26,12 +25,13 @@ from dashboard.client import (
 )
 from dashboard.contract.audiences import Audience, AudienceVersion
 from dashboard.contract.conversations import Conversation
-from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import Page
+from dashboard.contract.resource import ListEnvelope
 from dashboard.ledger import recording
-from dashboard.ledger.models import Operation
+from dashboard.ledger.models import Operation, Publication
 from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import OPEN
+from dashboard.ledger.queries.audiences import live_publications, rolled_back_versions
 from dashboard.ledger.queries.pages import page_last_known
 from dashboard.observability.request_context import tolerate_write_errors
 from dashboard.operations.checking import PublishTarget, snapshot_version
@@ -42,12 +42,10 @@ from dashboard.operations.publish_preflight import (
     Severity,
 )
 from dashboard.operations.publish_review import NO_CONVERSATION, pending_changes
-from dashboard.operations.verdicts import find_publish_of
 from dashboard.releases.drafting import CHECKED_STATES
 from dashboard.releases.models import ItemState, Release, ReleaseItem
 from dashboard.releases.reviewing import ItemReview, changes_since, review_item, stopped_review
-from dashboard.service.client import publishing_client
-from dashboard.service.concurrency import Result, run_concurrently
+from dashboard.service.client import Result, publishing_client, run_concurrently
 from dashboard.service.reading import ReadResult, find_audience, read_audiences
 from dashboard.text_diff import compare_texts
 from dashboard.work.claims import Claim
@@ -57,9 +55,6 @@ T = TypeVar("T")
 MAX_PARALLEL_CALLS = 5
 PROGRESS_INTERVAL_S = 2.0
 """Between two reports of progress."""
-
-PUBLISHED_BEFORE = timedelta(hours=1)
-"""How long before the last check a publish may have begun that made a version live after it."""
 
 _SILENT = (NoResponseError, ServerError, RateLimitedError, AuthenticationError)
 """Errors of a page's reading that prove nothing about the page."""
@@ -78,11 +73,11 @@ def check_release(release: Release, claim: Claim[Release] | None = None) -> None
     on_progress = claim.renew if claim else lambda: None
     progress = _Progress(on_progress)
     items = list(release.items.filter(state__in=(ItemState.WAITING, ItemState.HELD)))
-    read_at = timezone.now()
+    read_at = clock.now()
     reviews = read_items(items, on_progress)
     columns = {}
     for item in items:
-        columns[item.pk] = {"checked_at": read_at} | _recorded(item, reviews[item.pk])
+        columns[item.pk] = {"checked_at": read_at} | review_columns(item, reviews[item.pk])
         progress.report()
     with claim.locked() if claim else transaction.atomic():
         release.refresh_from_db(from_queryset=Release.objects.select_for_update())
@@ -111,18 +106,16 @@ def read_items(
     pages = _read_pages(list(dict.fromkeys(item.page_id for item in items)), progress)
     readable = [item for item in items if not pages[item.page_id].stop]
     conversations = dict(_read_conversations(readable, progress))
-    publishes = _Publishes(readable)
+    recorded = _Recorded(readable)
     reviews = {}
     for item in items:
         page = pages[item.page_id]
-        reviews[item.pk] = _review(item, page, conversations.get(item.pk), publishes)
+        reviews[item.pk] = _review(item, page, conversations.get(item.pk), recorded)
         progress.report()
     return reviews
 
 
 class _Progress:
-    """Reports progress at most every few seconds."""
-
     def __init__(self, on_progress: Callable[[], None]) -> None:
         self._on_progress = on_progress
         self._reported_at = time.monotonic()
@@ -152,14 +145,11 @@ class _Progress:
 
 @dataclass(frozen=True)
 class _Response:
-    """The response of a call, or its error."""
-
     value: Any
     error: APIError | None
     requested_at: datetime
 
     def get(self) -> Any:
-        """Return the value, or raise the error."""
         if self.error:
             raise self.error
         return self.value
@@ -167,61 +157,65 @@ class _Response:
 
 @dataclass(frozen=True)
 class _PageReading:
-    """A page and its audiences as read."""
-
     page: FoundPage
     audiences: ReadResult[ListEnvelope[Audience]] | None = None
     stop: Finding | None = None
     """Why none of its audiences can be published; there are audiences otherwise."""
 
 
-class _Publishes:
-    """The publishes from here that concern some items, by audience."""
-
+class _Recorded:
     def __init__(self, items: Sequence[ReleaseItem]) -> None:
-        self._of_audiences: dict[tuple[str, str], list[Operation]] = {}
-        since = min((item.checked_at for item in items if item.checked_at), default=timezone.now())
-        wanted = Q(outcome__in=OPEN) | Q(requested_at__gte=since - PUBLISHED_BEFORE)
-        found = Operation.objects.filter(
-            wanted, kind=OperationKind.PUBLISH_VERSION, page_id__in={item.page_id for item in items}
+        self._publishes: dict[tuple[str, str], list[Operation]] = {}
+        publishes = Operation.objects.filter(
+            kind=OperationKind.PUBLISH_VERSION,
+            outcome__in=OPEN,
+            page_id__in={item.page_id for item in items},
         )
-        for publish in found:
+        for publish in publishes:
             key = (publish.page_id, publish.audience_id)
-            self._of_audiences.setdefault(key, []).append(publish)
+            self._publishes.setdefault(key, []).append(publish)
+        keys = [(item.page_id, item.audience_id) for item in items]
+        self._live = live_publications(keys)
+        self._taken_back_by = rolled_back_versions(keys)
 
-    def of(self, item: ReleaseItem) -> list[Operation]:
-        """Return those of an item's audience, newest first."""
-        return self._of_audiences.get((item.page_id, item.audience_id), [])
+    def open_publishes(self, item: ReleaseItem) -> list[Operation]:
+        return self._publishes.get((item.page_id, item.audience_id), [])
+
+    def taken_back_by(self, item: ReleaseItem) -> Publication | None:
+        return self._taken_back_by.get((item.page_id, item.audience_id, item.version_id))
+
+    def published_by(self, item: ReleaseItem, live: AudienceVersion) -> str:
+        publication = self._live.get((item.page_id, item.audience_id))
+        is_recorded = publication and publication.version_id == live.version_id
+        return publication.actor_name if publication and is_recorded else ""
 
 
 def _read_pages(page_ids: Sequence[str], progress: _Progress) -> dict[str, _PageReading]:
-    """Read each page and the list of its audiences. Raises APIError if the service is silent."""
     client = publishing_client()
     calls: list[Callable[[], Any]] = []
     for page_id in page_ids:
         calls += [partial(client.audiences.list, page_id), partial(client.pages.get, page_id)]
     responses = _call_all(calls, progress)
-    found = {}
+    pages = {}
     for page_id in page_ids:
         listing, page = next(responses), next(responses)
         for response in (listing, page):
             if isinstance(response.error, _SILENT):
                 raise response.error
-        found[page_id] = _page_reading(page_id, listing, page)
-    return found
+        pages[page_id] = _page_reading(page_id, listing, page)
+    return pages
 
 
 def _page_reading(page_id: str, listing: _Response, page: _Response) -> _PageReading:
-    """Record a page and its audiences, and return them."""
-    found = _found_page(page_id, page)
+    reading = _found_page(page_id, page)
     if isinstance(page.error, NotFoundError) or isinstance(listing.error, NotFoundError):
         stop = Finding(Severity.STOP, "This page no longer exists.", "The service returned 404.")
-        return _PageReading(found, stop=stop)
+        return _PageReading(reading, stop=stop)
     if listing.error:
         headline = "The audiences of this page can’t be read."
-        return _PageReading(found, stop=Finding(Severity.STOP, headline, str(listing.error)))
+        return _PageReading(reading, stop=Finding(Severity.STOP, headline, str(listing.error)))
     audiences = read_audiences(page_id, listing=listing.get, read_at=listing.requested_at)
-    return _PageReading(found, audiences)
+    return _PageReading(reading, audiences)
 
 
 def _found_page(page_id: str, response: _Response) -> FoundPage:
@@ -237,7 +231,6 @@ def _found_page(page_id: str, response: _Response) -> FoundPage:
 def _read_conversations(
     items: Sequence[ReleaseItem], progress: _Progress
 ) -> Iterator[tuple[int, PendingChanges]]:
-    """Yield the pending changes of each item. Raises APIError if the service is silent."""
     client = publishing_client()
     calls = [partial(client.audiences.messages, item.page_id, item.audience_id) for item in items]
     for item, response in zip(items, _call_all(calls, progress), strict=True):
@@ -267,7 +260,7 @@ def _call_all(calls: Iterable[Callable[[], Any]], progress: _Progress) -> Iterat
 
 
 def _respond(call: Callable[[], Any]) -> _Response:
-    requested_at = timezone.now()
+    requested_at = clock.now()
     try:
         return _Response(call(), None, requested_at)
     except APIError as error:
@@ -275,9 +268,8 @@ def _respond(call: Callable[[], Any]) -> _Response:
 
 
 def _review(
-    item: ReleaseItem, found: _PageReading, changes: PendingChanges | None, publishes: _Publishes
+    item: ReleaseItem, found: _PageReading, changes: PendingChanges | None, recorded: _Recorded
 ) -> ItemReview:
-    """Return the review of an item from the readings of its page and its conversation."""
     if found.audiences is None or changes is None:
         stop = found.stop or Finding(Severity.STOP, "This page can’t be read.")
         return stopped_review(item, stop, page=found.page.page)
@@ -287,9 +279,10 @@ def _review(
         stop = Finding(Severity.STOP, "This audience can’t be read.", str(error))
         return stopped_review(item, stop, page=found.page.page)
     target = PublishTarget(item.page_id, item.audience_id, item.version_id)
-    of_audience = publishes.of(item)
-    in_flight = [each for each in of_audience if each.is_open]
-    others = [each.version_number for each in in_flight if each.version_id != item.version_id]
+    in_flight = recorded.open_publishes(item)
+    others = [
+        version.version_number for version in in_flight if version.version_id != item.version_id
+    ]
     review = review_item(
         reading,
         snapshot_version(target, reading).version,
@@ -297,11 +290,12 @@ def _review(
         pending=changes,
         pending_change_ids=None if changes.ids is None else [*changes.ids],
         others_in_flight=others,
+        taken_back_by=recorded.taken_back_by(item),
         more=[_same_in_flight(item)] if len(others) < len(in_flight) else [],
         is_list_complete=not found.audiences.value.has_more,
     )
-    publish = find_publish_of(review.live, of_audience) if review.live else None
-    return replace(review, live_by=publish.actor_name if publish else "")
+    live_by = recorded.published_by(item, review.live) if review.live else ""
+    return replace(review, live_by=live_by)
 
 
 def _same_in_flight(item: ReleaseItem) -> Finding:
@@ -313,8 +307,7 @@ def _same_in_flight(item: ReleaseItem) -> Finding:
     )
 
 
-def _recorded(item: ReleaseItem, review: ItemReview) -> dict[str, Any]:
-    """Return the columns of an item that record a review."""
+def review_columns(item: ReleaseItem, review: ItemReview) -> dict[str, Any]:
     live = review.live
     # A version that can't be found stays as it was reviewed.
     version = review.version or item.version
@@ -327,7 +320,7 @@ def _recorded(item: ReleaseItem, review: ItemReview) -> dict[str, Any]:
         **_counted_words(item, version, live),
         "page_status": review.page_status,
         "pending_change_ids": review.pending_change_ids,
-        "findings": [asdict(each) for each in review.findings],
+        "findings": [asdict(finding) for finding in review.findings],
         "digest": review.digest,
         "state": ItemState.WAITING,
         "settled_at": None,

@@ -11,17 +11,14 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
+from django.db.models import QuerySet
 
-from dashboard.ledger.models import ApprovalRequest
-from dashboard.ledger.models.approvals import RequestState
+from dashboard import clock
+from dashboard.approvals.models import ApprovalRequest, RequestState
+from dashboard.approvals.requests import ApprovalError, end_request, valid_emergency_reason
 from dashboard.ledger.models.operations import actor_name
-from dashboard.operations.approval_requests import (
-    ApprovalError,
-    end_request,
-    valid_emergency_reason,
-)
-from dashboard.releases.approvals import (
+from dashboard.releases.approval_subjects import (
+    UNSENT,
     Plan,
     needs_approval,
     release_refusal,
@@ -56,6 +53,8 @@ SCHEDULE_CHANGED = (
     "The schedule was changed since you opened this page. Review it, then save again."
 )
 
+LIVE_ELSEWHERE = "This version is live: it was published elsewhere. Nothing is left to do."
+
 IN_PROGRESS = (ItemState.SENDING, ItemState.IN_PROGRESS)
 """States of items that were sent and are not settled."""
 
@@ -79,7 +78,7 @@ def publish(
     startable = (ReleaseState.DRAFT, ReleaseState.SCHEDULED, ReleaseState.HELD)
     with decide(release, *startable):
         confirm(release, typed, shown)
-        now = timezone.now()
+        now = clock.now()
         save(
             release,
             **decided_by(user),
@@ -94,10 +93,28 @@ def publish(
         )
 
 
+def start_rollback(release: Release, user: User) -> None:
+    """Start a new rollback without a review: a worker reads it, and holds what has changed.
+
+    Held items don't hold the others. If the rule needs an approval, the worker requests it once all
+    is read. The caller's transaction has created the release.
+    """
+    now, waits = clock.now(), needs_approval(release)
+    save(
+        release,
+        **decided_by(user),
+        state=ReleaseState.WAITING_FOR_APPROVAL if waits else ReleaseState.RUNNING,
+        publishes_others=True,
+        started_at=None if waits else now,
+        active_at=now,
+        needs_check=True,
+        wake_at=now,
+    )
+
+
 def continue_release(
     release: Release, user: User, typed: str, shown: str, *, publishes_others: bool = False
 ) -> None:
-    """Have a worker send the rest of a held release; as `publish` otherwise."""
     with decide(release, ReleaseState.HELD):
         publish(release, user, typed, shown, publishes_others=publishes_others)
 
@@ -151,21 +168,20 @@ def reschedule(release: Release, user: User, moment: ScheduledMoment) -> Approva
             save(release, **columns, state=ReleaseState.SCHEDULED, approval=None)
             return None
         save(release, **columns, state=ReleaseState.WAITING_FOR_APPROVAL)
-        request = request_for(release, user)
-        save(release, approval=request)
+        approval = request_for(release, user)
+        save(release, approval=approval)
         save(release, wake_at=waiting_until(release))
-    return request
+    return approval
 
 
 def waiting_until(release: Release) -> datetime:
     """Return when a release that waits for an approval is held, if it is not approved."""
     if release.approval is None:
-        return timezone.now()
+        return clock.now()
     return min(filter(None, (release.approval.expires_at, release.due_at)))
 
 
 def cancel_schedule(release: Release, user: User) -> None:
-    """Make a scheduled release a draft again, to be checked before the next decision."""
     with decide(release, ReleaseState.SCHEDULED):
         end_approval(release, f"{actor_name(user)} canceled the schedule.")
         make_draft(release)
@@ -177,12 +193,12 @@ def stop(release: Release, user: User) -> None:
         if release.stop_requested_at:
             return
         changed: dict[str, Any] = {
-            "stop_requested_at": timezone.now(),
+            "stop_requested_at": clock.now(),
             "stop_requested_by_name": actor_name(user),
         }
         if release.pause_reason:
             # No worker is at it: one may stop it at once.
-            changed |= {"wake_at": timezone.now(), "worker_id": ""}
+            changed |= {"wake_at": clock.now(), "worker_id": ""}
         save(release, **changed)
 
 
@@ -193,9 +209,9 @@ def cancel(release: Release, user: User) -> None:
     """
     with decide(release, *_CANCELABLE):
         end_approval(release, f"{actor_name(user)} canceled the release.")
-        unsent = release.items.filter(state__in=(ItemState.WAITING, ItemState.HELD))
+        unsent = release.items.filter(state__in=UNSENT)
         reason = f"Canceled by {actor_name(user)}."
-        unsent.update(state=ItemState.CANCELED, reason=reason, settled_at=timezone.now())
+        unsent.update(state=ItemState.CANCELED, reason=reason, settled_at=clock.now())
         _end(release)
 
 
@@ -206,19 +222,34 @@ _CANCELABLE = (
 
 
 def skip_item(item: ReleaseItem, user: User) -> None:
-    """Cancel one item that a held release has not sent. The release ends if it was the last."""
     release = item.release
     with decide(release, ReleaseState.HELD):
-        unsent = release.items.filter(state__in=(ItemState.WAITING, ItemState.HELD))
+        unsent = release.items.filter(state__in=UNSENT)
         skipped = unsent.filter(pk=item.pk).update(
             state=ItemState.CANCELED,
             reason=f"Skipped by {actor_name(user)}.",
-            settled_at=timezone.now(),
+            settled_at=clock.now(),
         )
         if not skipped:
             raise ReleaseError("Not skipped: this version was already sent or canceled.")
         if not unsent.exists():
             _end(release)
+
+
+def skip_live(held: QuerySet[ReleaseItem]) -> None:
+    """Cancel held items, whose version is live by another publish; nobody has to decide on them.
+
+    A held release of which nothing is left to send ends.
+    """
+    for release_id in sorted(set(held.values_list("release_id", flat=True))):
+        with transaction.atomic():
+            release = Release.objects.select_for_update().filter(pk=release_id).first()
+            skipped = held.filter(release=release_id).update(
+                state=ItemState.CANCELED, reason=LIVE_ELSEWHERE, settled_at=clock.now()
+            )
+            unsent = ReleaseItem.objects.filter(release=release_id, state__in=UNSENT)
+            if skipped and release and release.state == ReleaseState.HELD and not unsent.exists():
+                _end(release)
 
 
 @contextmanager
@@ -251,7 +282,7 @@ def confirm(release: Release, typed: str, shown: str) -> None:
     for item in waiting:
         if blocked(item):
             release.items.filter(pk=item.pk).update(
-                state=ItemState.HELD, reason=blocked_reason(item), settled_at=timezone.now()
+                state=ItemState.HELD, reason=blocked_reason(item), settled_at=clock.now()
             )
 
 
@@ -263,7 +294,6 @@ def require_unsent(release: Release) -> None:
 
 
 def make_draft(release: Release) -> None:
-    """Make a locked release of which nothing was sent a draft again, to be checked once more."""
     release.items.filter(state=ItemState.HELD).update(
         state=ItemState.WAITING, reason="", settled_at=None
     )
@@ -272,7 +302,6 @@ def make_draft(release: Release) -> None:
 
 
 def end_approval(release: Release, reason: str) -> None:
-    """Withdraw the request for approval of a locked release, if it has one, or void an approval."""
     if release.approval:
         end_request(release.approval, RequestState.WITHDRAWN, reason)
 
@@ -303,8 +332,7 @@ def _cleared(
 
 
 def _end(release: Release) -> None:
-    """End a release of which nothing is left to send."""
-    now = timezone.now()
+    now = clock.now()
     states = set(release.items.values_list("state", flat=True))
     if states & set(IN_PROGRESS):
         # A worker follows the rest, and finishes it.
@@ -323,7 +351,7 @@ def decided_by(user: User) -> dict[str, Any]:
     return {
         "owner": user,
         "owner_name": actor_name(user),
-        "decided_at": timezone.now(),
+        "decided_at": clock.now(),
         "stop_requested_at": None,
         "stop_requested_by_name": "",
         "pause_reason": "",

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class AudienceProblem:
-    """Why one audience can't be part of a release."""
-
     page_id: str
     audience_id: str
     name: str

@@ -8,14 +8,15 @@ from typing import TypeAlias
 
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
-from django.utils import timezone
 
+from dashboard import clock
 from dashboard.client import APIError, NotFoundError
+from dashboard.clock import in_words
 from dashboard.contract.audiences import Audience, AudienceVersion
-from dashboard.contract.envelope import ListEnvelope
+from dashboard.contract.resource import ListEnvelope
 from dashboard.ledger.models import AudienceRecord, Operation
 from dashboard.ledger.models.operations import Outcome
-from dashboard.ledger.queries.operations import publishes_of
+from dashboard.ledger.queries.audiences import live_publication
 from dashboard.ledger.queries.pages import page_last_known
 from dashboard.operations.checking import (
     PublishTarget,
@@ -25,13 +26,10 @@ from dashboard.operations.checking import (
 )
 from dashboard.operations.publish_preflight import FoundPage, PendingChanges
 from dashboard.operations.publish_progress import POLLING_PERIOD, Stage, publish_progress
-from dashboard.operations.verdicts import find_publish_of
 from dashboard.releases.checking import MAX_PARALLEL_CALLS
-from dashboard.releases.holding import minutes
-from dashboard.releases.models import ItemState, Release, ReleaseItem
+from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
 from dashboard.releases.reviewing import changes_since, review_item
-from dashboard.service.client import publishing_client
-from dashboard.service.concurrency import run_concurrently
+from dashboard.service.client import publishing_client, run_concurrently
 from dashboard.service.reading import ReadResult, find_audience, read_audiences
 
 MAX_READ_AGE = timedelta(seconds=5)
@@ -40,6 +38,9 @@ MAX_CHECK_AGE = timedelta(seconds=3)
 """Of the check of all that was reviewed of an item, when that is sent."""
 MAX_CHECKED = 10
 """Items that are checked together. Those of a page share two calls."""
+
+KEY_REJECTED, TOO_MANY_REQUESTS = 401, 429
+"""Statuses about the key and the time, not the version: it is sent again later."""
 
 FOLLOWED = (ItemState.IN_PROGRESS, ItemState.UNKNOWN)
 """States of items that may still change at the service."""
@@ -56,18 +57,19 @@ def is_followed(item: ReleaseItem, now: datetime) -> bool:
 
 
 def is_given_up(item: ReleaseItem, now: datetime) -> bool:
-    """Return whether an item was sent so long ago that it is no longer followed."""
     return item.sent_at is None or now - item.sent_at > POLLING_PERIOD
 
 
 def given_up() -> tuple[ItemState, str]:
-    """Return the state of an item that is no longer followed, and the reason."""
-    return ItemState.UNKNOWN, f"It was still in progress after {minutes(POLLING_PERIOD)}."
+    return (
+        ItemState.UNKNOWN,
+        f"It was still in progress after {in_words(POLLING_PERIOD)}.",
+    )
 
 
 def pages_to_read(items: Iterable[ReleaseItem]) -> list[str]:
     """Return the pages of items in progress to read now, those read longest ago first."""
-    now = timezone.now()
+    now = clock.now()
     due = [item for item in items if is_followed(item, now) and _is_stale(item, now)]
     due.sort(key=lambda item: item.checked_at.timestamp() if item.checked_at else 0)
     return list(dict.fromkeys(item.page_id for item in due))[:MAX_PARALLEL_CALLS]
@@ -80,7 +82,7 @@ def items_to_check(items: Sequence[ReleaseItem]) -> list[ReleaseItem]:
     silent shows by one check. As many are checked together as were just sent within the age of a
     check, and one more: the check of any other would be too old once it is its turn.
     """
-    now = timezone.now()
+    now = clock.now()
     waiting = [item for item in items if item.state == ItemState.WAITING]
     if not _is_stale(waiting[0], now, MAX_CHECK_AGE) and not _was_read_before_unknown(
         waiting[0], items
@@ -91,7 +93,6 @@ def items_to_check(items: Sequence[ReleaseItem]) -> list[ReleaseItem]:
 
 
 def _was_read_before_unknown(first: ReleaseItem, items: Iterable[ReleaseItem]) -> bool:
-    """Return whether an outcome has become unknown since an item was read."""
     unknown = [item.settled_at for item in items if item.state == ItemState.UNKNOWN]
     return any(at and first.checked_at and at >= first.checked_at for at in unknown)
 
@@ -111,7 +112,6 @@ def _is_changed(item: ReleaseItem) -> bool:
 
 
 def audience_changed() -> Q:
-    """Match items whose audience, as recorded, has changed since they were read."""
     audience = AudienceRecord.objects.filter(
         page_id=OuterRef("page_id"),
         audience_id=OuterRef("audience_id"),
@@ -129,6 +129,25 @@ def unknown_and_changed() -> QuerySet[ReleaseItem]:
     is_settled = Q(operation__settled_at__gt=F("checked_at"))
     unknown = ReleaseItem.objects.filter(state=ItemState.UNKNOWN, release__worker_id="")
     return unknown.filter(is_new, is_settled | audience_changed()).order_by()
+
+
+def failed_and_live() -> QuerySet[ReleaseItem]:
+    return _live_in_state(ItemState.FAILED)
+
+
+def held_and_live() -> QuerySet[ReleaseItem]:
+    """Return the items held while their release ran whose version has gone live elsewhere."""
+    states = (ReleaseState.RUNNING, ReleaseState.HELD, ReleaseState.FINISHED)
+    return _live_in_state(ItemState.HELD).filter(release__state__in=states)
+
+
+def _live_in_state(state: ItemState) -> QuerySet[ReleaseItem]:
+    live = AudienceRecord.objects.filter(
+        page_id=OuterRef("page_id"),
+        audience_id=OuterRef("audience_id"),
+        live_version_id=OuterRef("version_id"),
+    )
+    return ReleaseItem.objects.filter(Exists(live), state=state).order_by()
 
 
 def wake_releases(items: QuerySet[ReleaseItem], now: datetime) -> None:
@@ -151,18 +170,18 @@ def read_lists(page_ids: Sequence[str]) -> dict[str, Listing | None]:
 
     Raises APIError if one can't be read.
     """
-    audiences, read_at = publishing_client().audiences, timezone.now()
+    audiences, read_at = publishing_client().audiences, clock.now()
     calls = {page_id: run_concurrently(partial(audiences.list, page_id)) for page_id in page_ids}
-    found: dict[str, Listing | None] = {}
+    listings: dict[str, Listing | None] = {}
     for page_id, call in calls.items():
         try:
-            found[page_id] = read_audiences(page_id, listing=call, read_at=read_at)
+            listings[page_id] = read_audiences(page_id, listing=call, read_at=read_at)
         except NotFoundError:
-            found[page_id] = None
-    for listing in found.values():
+            listings[page_id] = None
+    for listing in listings.values():
         if listing and listing.error:
             raise listing.error
-    return found
+    return listings
 
 
 def state_of_sent(
@@ -182,6 +201,9 @@ def state_of_sent(
             operation = settle_from_snapshot(operation, snapshot)
         except APIError as error:
             problem = f"This audience can’t be read. {error}"
+    if is_sent_again(operation):
+        is_over = item.release.state == ReleaseState.FINISHED
+        return ItemState.FAILED if is_over else ItemState.WAITING, message_of(operation)
     if operation.outcome == Outcome.REJECTED:
         return ItemState.FAILED, message_of(operation)
     if snapshot is None:
@@ -202,8 +224,15 @@ def _state_of_accepted(
     return given_up() if is_given_up(item, now) else (ItemState.IN_PROGRESS, "")
 
 
+def is_sent_again(operation: Operation) -> bool:
+    """Return whether a publish was not carried out, for a reason other than the version."""
+    if operation.outcome == Outcome.REJECTED:
+        attempt = operation.attempts.last()
+        return bool(attempt and attempt.status_code in (KEY_REJECTED, TOO_MANY_REQUESTS))
+    return operation.outcome == Outcome.NOT_SENT
+
+
 def message_of(operation: Operation | None) -> str:
-    """Return what the last attempt of an operation ended in, as a sentence."""
     if operation is None:
         return "The publish is no longer on record."
     attempt = operation.attempts.last()
@@ -235,8 +264,8 @@ def listed_change(item: ReleaseItem, listing: Listing | None) -> str:
 
 
 def _published_by(item: ReleaseItem, live: AudienceVersion) -> str:
-    """Return who published the version that went live after the review, if from here."""
     if live.version_id == item.live_version_id:
         return ""
-    publish = find_publish_of(live, publishes_of(item.page_id, item.audience_id))
-    return publish.actor_name if publish else ""
+    publication = live_publication(item.page_id, item.audience_id)
+    is_recorded = publication and publication.version_id == live.version_id
+    return publication.actor_name if publication and is_recorded else ""

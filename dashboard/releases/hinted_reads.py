@@ -1,7 +1,7 @@
 """Read the pages that events were about, and wake the releases whose items have changed.
 
-Source: DESIGN.md, *Received events are hints*. An event decides nothing: what the service returns
-is recorded, as by any other read, and a release follows its items by a read of its own.
+An event decides nothing, as anyone may send one: what the service returns is recorded, as by any
+other read, and a release follows its items by a read of its own.
 """
 
 from collections.abc import Callable
@@ -9,26 +9,23 @@ from datetime import datetime, timedelta
 from functools import partial
 from threading import Event
 
-from django.utils import timezone
-
+from dashboard import clock
 from dashboard.client import APIError, NotFoundError, RateLimitedError
 from dashboard.contract.audiences import Audience
-from dashboard.contract.envelope import ListEnvelope
-from dashboard.ledger.hints import (
-    claim_hints,
-    delete_idle_hints,
-    earliest_hint,
-    put_off,
-    record_read,
-)
-from dashboard.ledger.models import PageHint
+from dashboard.contract.resource import ListEnvelope
 from dashboard.releases.checking import MAX_PARALLEL_CALLS
 from dashboard.releases.following import audience_changed, wake_releases
 from dashboard.releases.models import ItemState, ReleaseItem
-from dashboard.service.client import publishing_client
-from dashboard.service.concurrency import run_concurrently
+from dashboard.service.client import publishing_client, run_concurrently
 from dashboard.service.reading import read_audiences
-from dashboard.work.claims import Claim, all_renewed
+from dashboard.webhooks.hints import (
+    claim_hints,
+    delete_idle_hints,
+    put_off,
+    record_read,
+)
+from dashboard.webhooks.models import PageHint
+from dashboard.work.claims import Claim, all_renewed, earliest
 from dashboard.work.tasks import WorkerTask, attempt_each
 
 PACE_S = 0.5
@@ -51,7 +48,7 @@ def read_hinted(worker_id: str) -> float | None:
 
     Returns None if none was due.
     """
-    read_at = timezone.now()
+    read_at = clock.now()
     claims = claim_hints(worker_id, read_at, at_most=MAX_PARALLEL_CALLS)
     if not claims:
         return None
@@ -64,7 +61,7 @@ def read_hinted(worker_id: str) -> float | None:
                 for claim in claims
             ],
             lambda call: pauses_s.append(_read(*call, read_at)),
-            lambda call: put_off(call[0], timezone.now() + RETRY_AFTER),
+            lambda call: put_off(call[0], clock.now() + RETRY_AFTER),
         )
     delete_idle_hints(read_at)
     return max(pauses_s)
@@ -73,7 +70,7 @@ def read_hinted(worker_id: str) -> float | None:
 def _read(
     claim: Claim[PageHint], call: Callable[[], ListEnvelope[Audience]], read_at: datetime
 ) -> float:
-    """Record a page's list, and wake what waits for a change; return for how long to pause."""
+    """Record a page's list, and wake what waits for a change; return the pause in seconds."""
     try:
         reading = read_audiences(claim.row.page_id, listing=call, read_at=read_at)
         error = reading.error
@@ -83,20 +80,15 @@ def _read(
     except APIError as raised:
         error = raised
     if error:
-        put_off(claim, timezone.now() + RETRY_AFTER)
-        return _pause_s(error)
+        put_off(claim, clock.now() + RETRY_AFTER)
+        if not isinstance(error, RateLimitedError):
+            return 0.0
+        return min(error.retry_after_s or RETRY_AFTER.total_seconds(), MAX_PAUSE_S)
     is_complete = not (reading.value.has_more or reading.value.unreadable_items)
     record_read(claim, read_at=read_at, is_complete=is_complete)
     in_progress = ReleaseItem.objects.filter(page_id=claim.row.page_id, state=ItemState.IN_PROGRESS)
-    wake_releases(in_progress.filter(audience_changed()), timezone.now())
+    wake_releases(in_progress.filter(audience_changed()), clock.now())
     return 0.0
 
 
-def _pause_s(error: APIError) -> float:
-    """Return for how long the service accepts no calls, in seconds; 0 if it did not say so."""
-    if not isinstance(error, RateLimitedError):
-        return 0.0
-    return min(error.retry_after_s or RETRY_AFTER.total_seconds(), MAX_PAUSE_S)
-
-
-FOLLOW_HINTS = WorkerTask(follow_hints, due=(earliest_hint,))
+FOLLOW_HINTS = WorkerTask(follow_hints, due=(partial(earliest, PageHint.objects.all),))

@@ -2,23 +2,24 @@
 
 from datetime import datetime, timedelta
 
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q
-from django.utils import timezone
 
+from dashboard import clock
+from dashboard.approvals.changes import RESTORED
+from dashboard.approvals.models import RequestState
+from dashboard.approvals.requests import end_request
+from dashboard.approvals.rule import right_problem
+from dashboard.clock import in_minutes
 from dashboard.ledger.models import Attempt
-from dashboard.ledger.models.approvals import RequestState
-from dashboard.ledger.models.operations import Outcome
-from dashboard.operations.approval_requests import end_request
-from dashboard.operations.approved_changes import RESTORED
-from dashboard.releases.approvals import release_refusal
-from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseState
-from dashboard.releases.signals import release_held
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.releases.approval_subjects import release_refusal
+from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseState, release_held
 from dashboard.work.claims import back_off
 
 TOLERANCE = timedelta(minutes=15)
-"""How late a release may still be sent. Source: DESIGN.md, Releases."""
+"""How late a release may still be sent. Source: our choice: what was reviewed for a time may be
+wrong long after it."""
 MAX_RETRY_AFTER = timedelta(minutes=10)
 """A longer one holds the release, which would be too late after it."""
 MIN_PAUSE, MAX_PAUSE = timedelta(seconds=5), timedelta(seconds=40)
@@ -26,22 +27,20 @@ MAX_UNKNOWN_IN_A_ROW = 3
 MAX_FAILURES = 5
 """Steps in a row that failed unexpectedly, in about a quarter of an hour."""
 FAILED = "Pressroom failed unexpectedly at this release. The error was logged."
-PUBLISH_PERMISSION = "ledger.publish_version"
 
 PLANNED = (ReleaseState.WAITING_FOR_APPROVAL, ReleaseState.SCHEDULED, ReleaseState.RUNNING)
 NOT_SENT = (ItemState.WAITING, ItemState.HELD, ItemState.CANCELED)
 
 
 def reason_to_hold(release: Release) -> tuple[HoldKind, str] | None:
-    """Return why nothing more of a running release may be sent, or None."""
     if release.stop_requested_at:
         return HoldKind.STOPPED, f"{release.stop_requested_by_name} stopped it."
-    inactive = timezone.now() - (release.active_at or timezone.now())
+    inactive = clock.now() - (release.active_at or clock.now())
     if inactive > TOLERANCE and release.pause_reason:
-        paused = f"Nothing could be sent for {minutes(inactive)}. {release.pause_reason}"
+        paused = f"Nothing could be sent for {in_minutes(inactive)}. {release.pause_reason}"
         return HoldKind.SILENT, paused
     if inactive > TOLERANCE:
-        return HoldKind.LATE, f"No worker ran for {minutes(inactive)}."
+        return HoldKind.LATE, f"No worker ran for {in_minutes(inactive)}."
     if refusal := _refusal(release):
         return refusal
     if _ends_in_unknown(release):
@@ -51,25 +50,15 @@ def reason_to_hold(release: Release) -> tuple[HoldKind, str] | None:
 
 
 def _refusal(release: Release) -> tuple[HoldKind, str] | None:
-    """Return why the owner may not publish it, or why it lacks an approval, or None."""
-    if problem := _owner_problem(release.owner, release.owner_name):
+    kind = OperationKind.PUBLISH_VERSION
+    if problem := right_problem(release.owner, release.owner_name, kind):
         return HoldKind.NOT_ALLOWED, problem
     if problem := release_refusal(release):
         return HoldKind.NOT_APPROVED, problem
     return None
 
 
-def _owner_problem(owner: User | None, name: str) -> str:
-    """Return why the owner may not publish any more, or ""."""
-    if owner is None:
-        return f"The account of {name} no longer exists."
-    if not owner.is_active:
-        return f"The account of {name} is turned off."
-    return "" if owner.has_perm(PUBLISH_PERMISSION) else f"{name} may no longer publish."
-
-
 def _ends_in_unknown(release: Release) -> bool:
-    """Return whether the last publishes since the decision all have an unknown outcome."""
     sent = release.items.filter(sent_at__gte=release.decided_at or release.created_at)
     interrupted = Attempt.objects.filter(
         operation=OuterRef("operation"), outcome=Outcome.UNKNOWN, ended_at=None
@@ -83,7 +72,7 @@ def _ends_in_unknown(release: Release) -> bool:
 
 def hold(release: Release, kind: HoldKind, reason: str) -> datetime:
     """Hold a release; return the time of its next step, for what is still in progress."""
-    now = timezone.now()
+    now = clock.now()
     sent = release.items.exclude(state__in=NOT_SENT).count()
     done = {0: "Nothing was sent.", 1: "One version was sent before."}
     release.state, release.hold_kind, release.held_at = ReleaseState.HELD, kind, now
@@ -103,15 +92,14 @@ def hold(release: Release, kind: HoldKind, reason: str) -> datetime:
 
 
 def pause(release: Release, sentence: str, wait: timedelta) -> datetime:
-    """Record why a release is paused; return when it ends."""
     release.pause_reason = sentence
     release.save(update_fields=["pause_reason"])
-    return timezone.now() + wait
+    return clock.now() + wait
 
 
 def pause_for_silence(release: Release, sentence: str) -> datetime:
     """Pause a release that can't be read: longer and longer, until it is held for that."""
-    silence = timezone.now() - (release.active_at or timezone.now())
+    silence = clock.now() - (release.active_at or clock.now())
     return pause(release, sentence, min(MAX_PAUSE, max(MIN_PAUSE, silence)))
 
 
@@ -135,7 +123,7 @@ def fail(release: Release) -> datetime | None:
 
 def note_activity(release: Release) -> None:
     """Record that a worker did something for a release, so that it is neither late nor paused."""
-    release.active_at, release.pause_reason = timezone.now(), ""
+    release.active_at, release.pause_reason = clock.now(), ""
     release.save(update_fields=["active_at", "pause_reason"])
 
 
@@ -150,8 +138,3 @@ def hold_restored() -> int:
             release.wake_at, release.worker_id = hold(release, HoldKind.RESTORED, RESTORED), ""
             release.save(update_fields=["wake_at", "worker_id"])
     return len(held)
-
-
-def minutes(duration: timedelta) -> str:
-    """Return a duration of some minutes in words."""
-    return f"{round(duration / timedelta(minutes=1))} minutes"

@@ -3,11 +3,15 @@
 The rows are the only queue: `Release.wake_at` says when a worker has to look at a release next.
 """
 
+import secrets
+
 from django.conf import settings
 from django.db import models
+from django.dispatch import Signal
 
+from dashboard.approvals.models import ApprovalRequest
 from dashboard.contract.audiences import AudienceVersion
-from dashboard.ledger.models import ApprovalRequest, Operation
+from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import MAX_ACTOR_NAME
 from dashboard.releases.schedules import ScheduledMoment
 from dashboard.work.claims import ClaimedRow
@@ -19,8 +23,6 @@ MAX_NOTE = 2000
 
 
 class ReleaseState(models.TextChoices):
-    """The state of a release. Source: DESIGN.md, Releases."""
-
     DRAFT = "draft", "Draft"
     WAITING_FOR_APPROVAL = "waiting_for_approval", "Needs approval"
     SCHEDULED = "scheduled", "Scheduled"
@@ -31,8 +33,6 @@ class ReleaseState(models.TextChoices):
 
 
 class HoldKind(models.TextChoices):
-    """The reason why a release is held: sending goes on only after another decision."""
-
     CHANGED = "changed", "Changed after the review"
     STOPPED = "stopped", "Stopped"
     LATE = "late", "Too late"
@@ -44,8 +44,6 @@ class HoldKind(models.TextChoices):
 
 
 class ItemState(models.TextChoices):
-    """The state of one item of a release."""
-
     WAITING = "waiting", "Not sent yet"
     SENDING = "sending", "Sending"
     IN_PROGRESS = "in_progress", "In progress"
@@ -55,8 +53,8 @@ class ItemState(models.TextChoices):
     HELD = "held", "Held"
     """Not sent, as it changed after the review or can't be published."""
     UNKNOWN = "unknown", "Outcome unknown"
-    CANCELED = "canceled", "Canceled"
-    """Not sent, by a person's decision."""
+    CANCELED = "canceled", "Not sent"
+    """Not sent, by a person's decision, or as it is live by another publish."""
 
 
 ENDED = (
@@ -67,16 +65,15 @@ ENDED = (
 
 
 class ListedReleases(models.Manager["Release"]):
-    """All releases but drafts that were only opened."""
-
     def get_queryset(self) -> "models.QuerySet[Release]":
-        """Return them."""
         return super().get_queryset().filter(is_provisional=False)
 
 
 class Release(ClaimedRow):
     """One or more versions, reviewed together and published by one decision."""
 
+    form_key = models.CharField(max_length=64, unique=True, default=secrets.token_hex)
+    """Of the form that made it, or of its own."""
     name = models.CharField(max_length=MAX_NAME)
     has_own_name = models.BooleanField(default=True)
     """Whether a person named it; else its name says what is in it, and changes with that."""
@@ -154,14 +151,17 @@ class Release(ClaimedRow):
 
     @property
     def scheduled_moment(self) -> ScheduledMoment | None:
-        """When it is scheduled for, and what was typed; None for now."""
         if self.due_at is None:
             return None
         return ScheduledMoment(self.due_at, self.time_zone, self.due_as_typed)
 
     @property
+    def is_unrequested(self) -> bool:
+        """Whether a worker has yet to read its items, and then to request its approval."""
+        return self.state == ReleaseState.WAITING_FOR_APPROVAL and self.approval_id is None
+
+    @property
     def is_editable(self) -> bool:
-        """Whether items may be added, removed and reordered."""
         return self.state == ReleaseState.DRAFT
 
 
@@ -230,6 +230,10 @@ class ReleaseItem(models.Model):
             models.Index(
                 fields=["release"], condition=models.Q(state="unknown"), name="unknown_items"
             ),
+            models.Index(
+                fields=["release"], condition=models.Q(state="failed"), name="failed_items"
+            ),
+            models.Index(fields=["release"], condition=models.Q(state="held"), name="held_items"),
         ]
 
     def __str__(self) -> str:
@@ -237,18 +241,14 @@ class ReleaseItem(models.Model):
 
     @property
     def version(self) -> AudienceVersion:
-        """The version that was reviewed."""
         return AudienceVersion.from_json(self.version_body)
 
     @property
     def live_version(self) -> AudienceVersion | None:
-        """The version that was live at the review, or None."""
         return AudienceVersion.from_json(self.live_body) if self.live_body else None
 
 
 class WorkerHeartbeat(models.Model):
-    """A worker, and when it was last active."""
-
     worker_id = models.CharField(max_length=64, primary_key=True)
     started_at = models.DateTimeField()
     active_at = models.DateTimeField()
@@ -258,3 +258,13 @@ class WorkerHeartbeat(models.Model):
 
     def __str__(self) -> str:
         return self.worker_id
+
+
+release_held = Signal()
+"""Nothing more is sent until a person decides. Argument: `release`, as below.
+
+All three are sent by `send_robust`, in the transaction that records it."""
+release_finished = Signal()
+"""All its items have ended."""
+item_ended_badly = Signal()
+"""An item failed, or its outcome is unknown. Argument: `item`, with its release."""

@@ -1,16 +1,17 @@
-"""The draft that follows a release: what was live before, or its failed items once more."""
+"""What follows a release: a rollback to what was live before, or a draft of its failed items."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeAlias
 
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
 from dashboard.ledger.models import AudienceRecord
-from dashboard.releases.decisions import decide
-from dashboard.releases.drafting import PlannedVersion, audience_records, create_draft, keep
+from dashboard.releases.decisions import decide, start_rollback
+from dashboard.releases.drafting import create_draft, keep, valid_texts
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import MAX_NAME, ItemState, Release, ReleaseItem, ReleaseState
+from dashboard.releases.planning import PlannedVersion, audience_records
 from dashboard.releases.reviewing import can_roll_back
 
 LeftOut: TypeAlias = list[tuple[ReleaseItem, str]]
@@ -29,14 +30,27 @@ _NOT_LIVE = {
 }
 
 
-def roll_back(release: Release, user: User) -> tuple[Release, LeftOut]:
-    """Create a draft of what was live before each item, and return it with the items left out.
+def roll_back(
+    release: Release,
+    user: User,
+    *,
+    note: str = "",
+    only: Collection[int] | None = None,
+    form_key: str | None = None,
+) -> tuple[Release, LeftOut]:
+    """Send what was live before each item, and return that release with the items left out.
 
-    Each of those comes with the reason why it can't be taken back, or was not changed. For a
-    finished or a held release; raises ReleaseError also if nothing can be taken back. Whoever
-    presses second gets the release of the first, until that has ended.
+    A worker reads it at once, holds what has changed since, and sends the others; if the rule needs
+    an approval, it requests that instead. Each item left out comes with the reason why it can't be
+    taken back, or was not changed. `only` are the primary keys of the items that a person chose.
+    For a finished or a held release; raises ReleaseError also if nothing can be taken back. A
+    second press returns the release of the first, until that has ended; the same `form_key` does so
+    also then.
     """
+    _, note = valid_texts("", note)
     with decide(release, *ReleaseState):
+        if form_key and (sent := release.rollbacks.filter(form_key=form_key).first()):
+            return sent, []
         if release.state == ReleaseState.RUNNING:
             raise ReleaseError("This release is still being published. Stop it first.")
         if release.state not in (ReleaseState.FINISHED, ReleaseState.HELD):
@@ -48,29 +62,32 @@ def roll_back(release: Release, user: User) -> tuple[Release, LeftOut]:
         earlier = [
             PlannedVersion(item.page_id, item.audience_id, item.audience_name, live, item.version)
             for item in items
-            if item.pk not in reasons and (live := item.live_version)
+            if item.pk not in reasons
+            and (only is None or item.pk in only)
+            and (live := item.live_version)
         ]
+        if not earlier and only is not None and len(reasons) < len(items):
+            raise ReleaseError("Select at least one version.")
         if not earlier:
             raise ReleaseError("No version of this release can be rolled back.")
-        name = f"Roll back: {release.name}"[:MAX_NAME]
-        draft = create_draft(
-            name=name,
-            note="",
+        rollback = create_draft(
+            name=f"Roll back: {release.name}"[:MAX_NAME],
+            note=note,
             planned=earlier,
             user=user,
-            is_provisional=True,
+            is_provisional=False,
             rolls_back=release,
+            form_key=form_key,
         )
-    return draft, _left_out(items, reasons)
+        start_rollback(rollback, user)
+    return rollback, _left_out(items, reasons)
 
 
 def open_rollbacks(release: Release) -> QuerySet[Release]:
-    """Return the releases that take back this one and have not ended."""
     return release.rollbacks.filter(retries=None).exclude(state__in=_ENDED)
 
 
 def open_retries(release: Release) -> QuerySet[Release]:
-    """Return the releases with the failed versions of this one that have not ended."""
     return release.retried_by.exclude(state__in=_ENDED)
 
 
@@ -91,13 +108,17 @@ _ENDED = (ReleaseState.FINISHED, ReleaseState.CANCELED)
 
 def rollback_problems(items: Sequence[ReleaseItem]) -> dict[int, str]:
     """Return why items can't be rolled back, in sentences by primary key. By the ledger."""
+    return _problems(items, _rollback_problem)
+
+
+def _problems(
+    items: Sequence[ReleaseItem], problem_of: Callable[[ReleaseItem, AudienceRecord | None], str]
+) -> dict[int, str]:
     records = audience_records([(item.page_id, item.audience_id) for item in items])
-    found = {}
-    for item in items:
-        record = records.get((item.page_id, item.audience_id))
-        if reason := _rollback_problem(item, record):
-            found[item.pk] = reason
-    return found
+    problems = {
+        item.pk: problem_of(item, records.get((item.page_id, item.audience_id))) for item in items
+    }
+    return {pk: problem for pk, problem in problems.items() if problem}
 
 
 def _rollback_problem(item: ReleaseItem, record: AudienceRecord | None) -> str:
@@ -116,7 +137,6 @@ def _rollback_problem(item: ReleaseItem, record: AudienceRecord | None) -> str:
 
 
 def restored_sentence(item: ReleaseItem) -> str:
-    """Return that the version before an item is live again, so that nothing is left to do."""
     return f"Version {item.live_version_number} is live again."
 
 
@@ -141,15 +161,14 @@ def retry_failed(release: Release, user: User) -> tuple[Release, LeftOut]:
         ]
         if not failed:
             raise ReleaseError("No version of this release can be retried.")
-        name, former = f"Retry: {release.name}"[:MAX_NAME], release.rolls_back
-        # What is left of a rollback still rolls back the same release.
         draft = create_draft(
-            name=name,
+            name=f"Retry: {release.name}"[:MAX_NAME],
             note="",
             planned=failed,
             user=user,
             is_provisional=True,
-            rolls_back=former,
+            # What is left of a rollback still rolls back the same release.
+            rolls_back=release.rolls_back,
             retries=release,
         )
     return draft, _left_out(items, reasons)
@@ -161,13 +180,7 @@ def retry_problems(items: Sequence[ReleaseItem]) -> dict[int, str]:
     An unknown outcome is settled first; a version that another one has replaced since, or that
     is live after all, is left out, too. By the ledger.
     """
-    records = audience_records([(item.page_id, item.audience_id) for item in items])
-    found = {}
-    for item in items:
-        record = records.get((item.page_id, item.audience_id))
-        if reason := _retry_problem(item, record):
-            found[item.pk] = reason
-    return found
+    return _problems(items, _retry_problem)
 
 
 def _retry_problem(item: ReleaseItem, record: AudienceRecord | None) -> str:

@@ -1,4 +1,4 @@
-"""What a person reviews of an item, and whether that has changed since. Pure, but for two queries.
+"""What a person reviews of an item, and what has changed since. Pure, but for two queries.
 
 Read and recorded in `checking.py`.
 """
@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 
 from dashboard.contract.audiences import AudienceVersion, VersionStatus
 from dashboard.contract.pages import PageItem
+from dashboard.ledger.models import Publication
 from dashboard.operations.publish_preflight import (
     Finding,
     FoundPage,
@@ -25,15 +26,12 @@ from dashboard.service.reading import AudienceLookup, ReadResult
 
 @dataclass(frozen=True)
 class ItemReview:
-    """The data that a person reviews of one item, as read at one time."""
-
     version: AudienceVersion | None
     """None if the service did not return it and it is not recorded."""
     live: AudienceVersion | None
     latest: AudienceVersion | None
     page_status: str
     is_archived: bool
-    """Whether the audience is archived."""
     pending_change_ids: list[str] | None
     """Sorted; None if the conversation can't be read."""
     findings: list[Finding] = field(default_factory=list)
@@ -54,13 +52,13 @@ class ItemReview:
 
     @property
     def stop(self) -> Finding | None:
-        """The first finding for which it can't be published."""
-        return next((each for each in self.findings if each.severity is Severity.STOP), None)
+        return next(
+            (finding for finding in self.findings if finding.severity is Severity.STOP), None
+        )
 
     @property
     def risks(self) -> list[Finding]:
-        """The findings that a person has to confirm."""
-        return [each for each in self.findings if each.severity is Severity.RISK]
+        return [finding for finding in self.findings if finding.severity is Severity.RISK]
 
 
 def review_item(
@@ -71,6 +69,7 @@ def review_item(
     pending: PendingChanges,
     pending_change_ids: list[str] | None,
     others_in_flight: Iterable[int | None] = (),
+    taken_back_by: Publication | None = None,
     more: Iterable[Finding] = (),
     is_list_complete: bool = True,
 ) -> ItemReview:
@@ -81,14 +80,22 @@ def review_item(
     """
     audience = reading.value.audience
     is_gone = is_list_complete and not reading.value.listed
-    found = findings(
-        reading, version, page=page, pending=pending, others_in_flight=others_in_flight
+    unexpected = findings(
+        reading,
+        version,
+        page=page,
+        pending=pending,
+        others_in_flight=others_in_flight,
+        taken_back_by=taken_back_by,
     )
     stops = list(_stops(version, is_gone=is_gone))
     if stops:
         # The findings that say the same less severely.
         milder = {f"{_name(version)} was canceled.", "This audience isn’t in the service’s list."}
-        found = [*stops, *(each for each in found if each.headline not in milder)]
+        unexpected = [
+            *stops,
+            *(finding for finding in unexpected if finding.headline not in milder),
+        ]
     return ItemReview(
         version=version,
         live=audience.published_version,
@@ -96,12 +103,11 @@ def review_item(
         page_status=page_status(page.page),
         is_archived=bool(audience.archived_at),
         pending_change_ids=pending_change_ids,
-        findings=sorted([*found, *more], key=_rank),
+        findings=sorted([*unexpected, *more], key=_rank),
     )
 
 
 def stopped_review(item: ReleaseItem, stop: Finding, *, page: PageItem | None) -> ItemReview:
-    """Return the review of an item about which nothing else is known."""
     return ItemReview(
         version=item.version,
         live=item.live_version,
@@ -121,37 +127,52 @@ def changes_since(item: ReleaseItem, review: ItemReview) -> str:
     if not item.digest:
         return "It was never checked."
     if review.stop:
-        return _in_full(review.stop)
-    seen = {each["headline"] for each in item.findings}
-    new_risks = [each for each in review.risks if each.headline not in seen]
+        return review.stop.sentence
+    seen = {finding["headline"] for finding in item.findings}
+    new_risks = [risk for risk in review.risks if risk.headline not in seen]
     latest, number = review.latest, item.version_number
-    if latest and any(each.headline == f"{_name(latest)} is newer." for each in new_risks):
+    if latest and any(risk.headline == f"{_name(latest)} is newer." for risk in new_risks):
         return f"Version {latest.version_number} was created after you reviewed version {number}."
     if item.digest != review.digest:
         return next(_differences(item, review))
-    return _in_full(new_risks[0]) if new_risks else ""
+    return new_risks[0].sentence if new_risks else ""
+
+
+def changes_since_planned(item: ReleaseItem, review: ItemReview) -> str:
+    """Return how a rollback without a review differs from its plan; "" if it does not.
+
+    It has changed if another version is live, or the text of the version differs. A risk that is
+    found is recorded, and holds nothing.
+    """
+    if review.stop:
+        return review.stop.sentence
+    if item.live_version_id != (review.live.version_id if review.live else ""):
+        return _live_difference(item, review)
+    if _content(review.version) != _content(item.version):
+        return f"{_name(item.version)} has changed since it was live."
+    return ""
+
+
+def _content(version: AudienceVersion | None) -> tuple[object, ...]:
+    return (version.supplementary_context, version.is_new_page_agent) if version else ()
 
 
 def blocked(item: ReleaseItem) -> bool:
-    """Return whether an item can't be published, by its last check."""
-    return any(each["severity"] == Severity.STOP for each in item.findings)
+    return any(finding["severity"] == Severity.STOP for finding in item.findings)
 
 
 def blocked_reason(item: ReleaseItem) -> str:
-    """Return why an item can't be published, in a sentence; "" if it can."""
-    for each in item.findings:
-        if each["severity"] == Severity.STOP:
-            return f"{each['headline']} {each['detail']}".strip()
+    for finding in item.findings:
+        if finding["severity"] == Severity.STOP:
+            return f"{finding['headline']} {finding['detail']}".strip()
     return ""
 
 
 def risks(item: ReleaseItem) -> list[dict[str, str]]:
-    """Return the risks that the last check of an item found, as stored."""
-    return [each for each in item.findings if each["severity"] == Severity.RISK]
+    return [finding for finding in item.findings if finding["severity"] == Severity.RISK]
 
 
 def can_roll_back(item: ReleaseItem) -> bool:
-    """Return whether publishing an item can be taken back: a version was live at the review."""
     return bool(item.live_version_id)
 
 
@@ -168,7 +189,7 @@ def board_digest(release: Release, items: Iterable[ReleaseItem] | None = None) -
     shown = [
         (
             *(item.pk, item.version_id, item.live_version_id, item.state, item.digest),
-            [each["headline"] for each in item.findings],
+            [finding["headline"] for finding in item.findings],
         )
         for item in (light_items(release) if items is None else items)
     ]
@@ -183,10 +204,6 @@ def _name(version: AudienceVersion | None) -> str:
     return f"Version {version.version_number}" if version else "This version"
 
 
-def _in_full(finding: Finding) -> str:
-    return f"{finding.headline} {finding.detail}".strip()
-
-
 def _stops(version: AudienceVersion | None, *, is_gone: bool) -> Iterator[Finding]:
     if is_gone:
         headline = "This audience no longer exists."
@@ -197,7 +214,6 @@ def _stops(version: AudienceVersion | None, *, is_gone: bool) -> Iterator[Findin
 
 
 def _differences(item: ReleaseItem, review: ItemReview) -> Iterator[str]:
-    """Yield how an item differs from its review, in sentences."""
     reviewed, version = item.version, review.version
     if version and reviewed.status != version.status:
         yield f"{_name(version)} is now {version.status}."
@@ -221,3 +237,95 @@ def _live_difference(item: ReleaseItem, review: ItemReview) -> str:
         return f"Version {item.live_version_number} is no longer live."
     by = f"by {review.live_by}" if review.live_by else "outside Pressroom"
     return f"Version {review.live.version_number} went live after the review, published {by}."
+
+
+@dataclass(frozen=True)
+class ComparedField:
+    name: str
+    then: str
+    now: str
+    is_changed: bool
+
+
+def compare_review(item: ReleaseItem, review: ItemReview) -> list[ComparedField]:
+    return [*_version_fields(item, review), *_other_fields(item, review)]
+
+
+def _version_fields(item: ReleaseItem, review: ItemReview) -> Iterator[ComparedField]:
+    then, now, number = item.version, review.version, item.version_number
+    if now is None:
+        yield ComparedField(f"Version {number}", "As reviewed", "Not found", is_changed=True)
+        return
+    is_rewritten = _text(then) != _text(now)
+    yield ComparedField(
+        f"Text of version {number}", _words(then), _words(now), is_changed=is_rewritten
+    )
+    yield _compared(
+        f"Status of version {number}", _or_unknown(then.status), _or_unknown(now.status)
+    )
+    yield _compared("New page agent", _yes_no(then), _yes_no(now))
+
+
+def _other_fields(item: ReleaseItem, review: ItemReview) -> Iterator[ComparedField]:
+    live_id = review.live.version_id if review.live else ""
+    yield ComparedField(
+        "Live version",
+        _number(item.live_version_number),
+        _number(review.live.version_number if review.live else None),
+        is_changed=item.live_version_id != live_id,
+    )
+    yield _compared("Page status", _or_unknown(item.page_status), _or_unknown(review.page_status))
+    archived = {True: "Archived", False: "Not archived"}
+    yield _compared("Audience", archived[_was_archived(item)], archived[review.is_archived])
+    then, now = item.pending_change_ids, review.pending_change_ids
+    yield ComparedField("Pending changes", _count(then), _count(now), is_changed=then != now)
+    seen = {finding["headline"] for finding in item.findings}
+    new = [
+        finding.headline
+        for finding in review.findings
+        if finding.severity is not Severity.NOTE and finding.headline not in seen
+    ]
+    if new:
+        yield ComparedField("Warnings", "As reviewed", " ".join(new), is_changed=True)
+
+
+def _compared(name: str, then: str, now: str) -> ComparedField:
+    return ComparedField(name, then, now, is_changed=then != now)
+
+
+def _was_archived(item: ReleaseItem) -> bool:
+    """Return whether the audience was archived at the review, which only the digest tells."""
+    return item.digest == reviewed_digest(
+        item.version,
+        item.live_version,
+        page_status=item.page_status,
+        is_archived=True,
+        pending_change_ids=item.pending_change_ids,
+    )
+
+
+def _text(version: AudienceVersion) -> str:
+    return version.supplementary_context or ""
+
+
+def _words(version: AudienceVersion) -> str:
+    count = len(_text(version).split())
+    return "1 word" if count == 1 else f"{count:,} words"
+
+
+def _yes_no(version: AudienceVersion) -> str:
+    return "Yes" if version.is_new_page_agent else "No"
+
+
+def _number(version_number: int | None) -> str:
+    return "None" if version_number is None else f"Version {version_number}"
+
+
+def _or_unknown(status: str) -> str:
+    return status.capitalize() if status else "Unknown"
+
+
+def _count(ids: list[str] | None) -> str:
+    if ids is None:
+        return "Couldn’t be read"
+    return str(len(ids)) if ids else "None"

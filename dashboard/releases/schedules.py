@@ -1,6 +1,6 @@
 """The moment of a schedule, from a date, a time and a time zone. Pure.
 
-Source: DESIGN.md, Schedules. An hour that clocks skip moves to the next valid minute, and one that
+An hour that clocks skip moves to the next valid minute, and one that
 occurs twice is asked for.
 """
 
@@ -24,8 +24,6 @@ _MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True)
 class ScheduledMoment:
-    """When a release is due."""
-
     instant: datetime
     """In UTC."""
     zone: str
@@ -45,7 +43,6 @@ class ScheduledMoment:
 
     @property
     def local(self) -> datetime:
-        """The same moment in its known zone."""
         return self.instant.astimezone(self.known_zone)
 
     @property
@@ -70,7 +67,6 @@ class AmbiguousTimeError(ReleaseError):
 
     @property
     def choices(self) -> list[tuple[str, ScheduledMoment]]:
-        """The values of `fold` with their moments."""
         return [(FIRST, self.first), (SECOND, self.second)]
 
 
@@ -121,12 +117,10 @@ def _read_time(typed: str) -> time:
 
 @lru_cache(maxsize=1)
 def zone_names() -> frozenset[str]:
-    """Return the names of all time zones."""
     return frozenset(available_timezones())
 
 
 def _find_zone(name: str) -> ZoneInfo | None:
-    """Return a time zone by its name, or None if this machine doesn't know it."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):  # A folder of zones is an OSError.

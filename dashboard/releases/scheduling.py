@@ -4,23 +4,22 @@ Both make a release of one.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from dashboard.approvals.models import ApprovalRequest
 from dashboard.client import APIError
-from dashboard.ledger.models import ApprovalRequest
 from dashboard.operations.publish import lock_audience
 from dashboard.operations.publish_preflight import Severity
 from dashboard.operations.publish_review import PublishReview, reviewed_fields
-from dashboard.releases import approving, decisions, drafting
+from dashboard.releases import approval_requests, decisions, drafting
 from dashboard.releases.checking import check_release
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import Release, ReleaseItem, ReleaseState
-from dashboard.releases.queries import planned_publishes
+from dashboard.releases.planning import planned_publishes
 from dashboard.releases.reviewing import blocked_reason, board_digest
 from dashboard.releases.schedules import ScheduledMoment
 
@@ -41,8 +40,9 @@ def schedule_version(
     def schedule(release: Release, shown: str) -> None:
         decisions.schedule(release, user, moment, typed="1", shown=shown)
 
-    wanted = Wanted(ReleaseState.SCHEDULED, moment.instant, schedule)
-    return _make_release(review, wanted, note=note, user=user)
+    return _make_release(
+        review, ReleaseState.SCHEDULED, moment.instant, schedule, note=note, user=user
+    )
 
 
 def request_version(
@@ -55,27 +55,27 @@ def request_version(
     """
 
     def request(release: Release, shown: str) -> None:
-        approving.request_approval(release, user, typed="1", shown=shown, moment=moment)
+        approval_requests.request_approval(release, user, typed="1", shown=shown, moment=moment)
 
-    due_at = moment.instant if moment else None
-    wanted = Wanted(ReleaseState.WAITING_FOR_APPROVAL, due_at, request)
-    return ApprovalRequest.objects.get(
-        releases=_make_release(review, wanted, note=note, user=user).pk
-    )
+    state, due_at = ReleaseState.WAITING_FOR_APPROVAL, moment.instant if moment else None
+    release = _make_release(review, state, due_at, request, note=note, user=user)
+    return ApprovalRequest.objects.get(releases=release.pk)
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What is to become of a version: the state of its release, its time, and how it gets there."""
+def _make_release(
+    review: PublishReview,
+    state: ReleaseState,
+    due_at: datetime | None,
+    decide: Callable[[Release, str], None],
+    *,
+    note: str,
+    user: User,
+) -> Release:
+    """Return a release of the reviewed version in this state; `decide` brings it there.
 
-    state: ReleaseState
-    due_at: datetime | None
-    decide: Callable[[Release, str], None]
-    """With the digest of the board that was compared."""
-
-
-def _make_release(review: PublishReview, wanted: Wanted, *, note: str, user: User) -> Release:
-    if same := _same_release(review, wanted):
+    It gets the digest of the board that was compared with the review.
+    """
+    if same := _same_release(review, state, due_at):
         return same
     release = drafting.create_from_versions(
         name="", note=note, targets=[review.target], user=user, is_provisional=True
@@ -84,7 +84,7 @@ def _make_release(review: PublishReview, wanted: Wanted, *, note: str, user: Use
         check_release(release)
         with transaction.atomic():
             lock_audience(review.target)
-            if same := _same_release(review, wanted):
+            if same := _same_release(review, state, due_at):
                 drafting.discard(release, user)
                 return same
             # Locked before it is compared: a worker checks the draft, too, and may find another
@@ -93,29 +93,23 @@ def _make_release(review: PublishReview, wanted: Wanted, *, note: str, user: Use
                 item = release.items.get()
                 _require_as_reviewed(item, review)
                 drafting.mark_reviewed(item, user, reviewed=True, shown=item.digest)
-                wanted.decide(release, board_digest(release, [item]))
+                decide(release, board_digest(release, [item]))
     except (ReleaseError, APIError):
         drafting.discard(release, user)
         raise
     return release
 
 
-def _require_as_reviewed(item: ReleaseItem, review: PublishReview) -> None:
-    """Raise ReleaseError unless the only item of a checked release is as in the review."""
-    if reason := blocked_reason(item):
-        raise ReleaseError(reason)
-    if _differs(item, review):
-        raise ReleaseError(CHANGED)
-
-
-def _same_release(review: PublishReview, wanted: Wanted) -> Release | None:
-    """Return the release in which this version already has what is wanted, if there is one.
+def _same_release(
+    review: PublishReview, state: ReleaseState, due_at: datetime | None
+) -> Release | None:
+    """Return the release in which this version already waits like that, if there is one.
 
     Raises ReleaseError if a version of the audience is planned otherwise: only one can be.
     """
     page_id, audience_id, version_id = review.target
     for planned in planned_publishes([page_id]).get((page_id, audience_id), ()):
-        is_wanted = (planned.release_state, planned.due_at) == (wanted.state, wanted.due_at)
+        is_wanted = (planned.release_state, planned.due_at) == (state, due_at)
         if planned.version_id == version_id and is_wanted:
             return Release.objects.get(pk=planned.release_id)
         if planned.release_state != ReleaseState.HELD:
@@ -133,14 +127,17 @@ def _how(planned: Any) -> str:
     return "scheduled" if planned.due_at else "waiting to be sent"
 
 
-def _differs(item: ReleaseItem, review: PublishReview) -> bool:
-    """Return whether the check found something else than the review that was confirmed."""
-    seen = {each.headline for each in review.findings}
+def _require_as_reviewed(item: ReleaseItem, review: PublishReview) -> None:
+    """Raise ReleaseError if the check found something else than the review that was confirmed."""
+    if reason := blocked_reason(item):
+        raise ReleaseError(reason)
+    seen = {finding.headline for finding in review.findings}
     new = [
-        each
-        for each in item.findings
-        if each["severity"] != Severity.NOTE and each["headline"] not in seen
+        finding
+        for finding in item.findings
+        if finding["severity"] != Severity.NOTE and finding["headline"] not in seen
     ]
     versions = (review.snapshot.version, review.snapshot.live)
     checked = (item.version, item.live_version)
-    return bool(new) or [*map(reviewed_fields, versions)] != [*map(reviewed_fields, checked)]
+    if new or [*map(reviewed_fields, versions)] != [*map(reviewed_fields, checked)]:
+        raise ReleaseError(CHANGED)

@@ -29,7 +29,6 @@ def database_file_is_private(**kwargs: Any) -> list[checks.CheckMessage]:
 
 @checks.register(checks.Tags.security, deploy=True)
 def development_variables_are_off(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Warn of variables that are for development and the demo only."""
     if not settings.WEBHOOKS_TO_LOOPBACK:
         return []
     message = (
@@ -40,8 +39,7 @@ def development_variables_are_off(**kwargs: Any) -> list[checks.CheckMessage]:
 
 
 def start_errors() -> list[str]:
-    """Return the errors that prevent a start, each in one sentence."""
-    errors = [str(found.msg) for found in checks.run_checks() if found.is_serious()]
+    errors = [str(message.msg) for message in checks.run_checks() if message.is_serious()]
     try:
         if pending := pending_migrations():
             errors.append(f"Migrations are not applied ({pending}): run `manage.py migrate` first.")
@@ -54,21 +52,21 @@ def start_errors() -> list[str]:
 
 def deployment_warnings() -> list[str]:
     """Return the first sentence of each warning of `manage.py check --deploy`."""
-    found = checks.run_checks(include_deployment_checks=True)
-    return [f"{warning.msg.split('. ')[0].rstrip('.')} ({warning.id})." for warning in found]
+    messages = checks.run_checks(include_deployment_checks=True)
+    return [f"{warning.msg.split('. ')[0].rstrip('.')} ({warning.id})." for warning in messages]
 
 
 def environment_warnings() -> list[str]:
     """Return likely mistakes in the environment, each in one sentence."""
-    found = [
+    warnings = [
         f"{name} is not a Pressroom variable and has no effect. Did you mean {ours}?"
         for name, ours in misspelt_variables().items()
     ]
     if "*" in settings.ALLOWED_HOSTS:
-        found.append("ALLOWED_HOSTS: * allows any host: list the dashboard's own.")
+        warnings.append("ALLOWED_HOSTS: * allows any host: list the dashboard's own.")
     if not cache_is_working():
-        found.append(
+        warnings.append(
             "CACHE_URL: the cache does not respond; pages are slower until it does, and "
             "/health/ready returns 503."
         )
-    return found
+    return warnings

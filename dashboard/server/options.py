@@ -11,7 +11,6 @@ NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 
 
 def count(text: str) -> int:
-    """Return a whole number of 1 or more."""
     number = _whole(text)
     if number < 1:
         raise ArgumentTypeError(f"{text} must be 1 or more")
@@ -27,7 +26,6 @@ def port(text: str) -> int:
 
 
 def host(text: str) -> str:
-    """Return a host name or address; an IPv6 address in brackets."""
     bare = text.removeprefix("[").removesuffix("]")
     if is_valid_ipv6_address(bare):
         return f"[{bare}]"

@@ -58,7 +58,6 @@ class JSONSerializer:
     """
 
     def dumps(self, value: Any) -> int | bytes:
-        """Return what is stored. Raises TypeError on anything that isn't JSON."""
         # As it is: Redis counts it up.
         return value if type(value) is int else json.dumps(value).encode()
 

@@ -1,51 +1,34 @@
 """Metrics computed on request: operations, releases, worker, deliveries, crawl, service.
 
-Imported late, as `dashboard.observability.instruments` is.
+Imported late, as prometheus-client is in `dashboard.observability.metrics`.
 """
 
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from django.db import Error, connection
 from django.db.models import Count, Max
-from django.utils import timezone
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from config.environment import project_version
+from dashboard import clock
 from dashboard.ledger.crawls import get_crawl
 from dashboard.ledger.models import CrawlState
 from dashboard.ledger.queries.operations import count_open
-from dashboard.notifications.delivery_log import oldest_waiting
+from dashboard.notifications.outbox import oldest_waiting
 from dashboard.releases.models import Release, WorkerHeartbeat
 from dashboard.service.circuit_breaker import READS, open_circuits
 from dashboard.service.health import health_now
 
 
-def _releases() -> Iterator[GaugeMetricFamily]:
-    """Yield the releases by state, and how long ago a worker was active, if one was."""
-    gauge = GaugeMetricFamily("pressroom_releases", "Releases", labels=["state"])
-    counts = Release.listed.order_by().values_list("state").annotate(Count("pk"))
-    for state, count in counts:
-        gauge.add_metric([state], count)
-    yield gauge
-    last = WorkerHeartbeat.objects.aggregate(last=Max("active_at"))["last"]
-    message = "Seconds since a worker of releases was active"
-    gauge = GaugeMetricFamily("pressroom_worker_age_seconds", message)
-    if last:
-        gauge.add_metric([], (timezone.now() - last).total_seconds())
-    yield gauge
-
-
-def _deliveries() -> Iterator[GaugeMetricFamily]:
-    """Yield for how long the oldest message that wasn't delivered has waited, by channel."""
-    message = "Seconds since the oldest notification that waits for delivery was made"
-    gauge = GaugeMetricFamily("pressroom_delivery_age_seconds", message, labels=["channel"])
-    now, oldest = timezone.now(), oldest_waiting()
-    for channel, created_at in oldest.items():
-        gauge.add_metric([channel], (now - created_at).total_seconds() if created_at else 0)
-    yield gauge
+def _gauge(name: str, message: str, label: str, values: Mapping[str, float]) -> GaugeMetricFamily:
+    """Return a gauge with a value for each word of its label."""
+    gauge = GaugeMetricFamily(f"pressroom_{name}", message, labels=[label])
+    for word, value in values.items():
+        gauge.add_metric([word], value)
+    return gauge
 
 
 def _crawl() -> Iterator[GaugeMetricFamily]:
@@ -70,36 +53,42 @@ def _crawl() -> Iterator[GaugeMetricFamily]:
             yield GaugeMetricFamily(f"pressroom_crawl_{name}", message, value=float(value))
 
 
-def _build() -> GaugeMetricFamily:
-    """Return the version of this release, and what it runs on."""
-    labels = ["version", "python", "database"]
-    gauge = GaugeMetricFamily("pressroom_build_info", "Always 1", labels=labels)
-    gauge.add_metric([project_version(), platform.python_version(), connection.vendor], 1)
-    return gauge
+def _recorded() -> Iterator[GaugeMetricFamily]:
+    """Yield what is in the database."""
+    now = clock.now()
+    releases = dict(Release.listed.order_by().values_list("state").annotate(Count("pk")))
+    yield _gauge("releases", "Releases", "state", releases)
+    message = "Seconds since a worker of releases was active"
+    worker_age = GaugeMetricFamily("pressroom_worker_age_seconds", message)
+    if last := WorkerHeartbeat.objects.aggregate(last=Max("active_at"))["last"]:
+        worker_age.add_metric([], (now - last).total_seconds())
+    yield worker_age
+    message = "Seconds since the oldest notification that waits for delivery was made"
+    waiting_s = {
+        channel: (now - created_at).total_seconds() if created_at else 0
+        for channel, created_at in oldest_waiting().items()
+    }
+    yield _gauge("delivery_age_seconds", message, "channel", waiting_s)
+    yield from _crawl()
+    yield _gauge("operations_open", "Operations without an outcome yet", "outcome", count_open())
 
 
 class StateCollector(Collector):
-    """Collects the current state."""
-
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Yield open operations, releases, the crawl, open circuits, the health of the service."""
-        yield _build()
+        labels = ["version", "python", "database"]
+        build = GaugeMetricFamily("pressroom_build_info", "Always 1", labels=labels)
+        build.add_metric([project_version(), platform.python_version(), connection.vendor], 1)
+        yield build
+        message = "Seconds by which this machine's clock is ahead of the database's"
+        ahead_s = -clock.correction().total_seconds()
+        yield GaugeMetricFamily("pressroom_clock_ahead_seconds", message, value=ahead_s)
         # Without a database, only what is in it is missing.
         with suppress(Error):
-            yield from _releases()
-            yield from _deliveries()
-            yield from _crawl()
-            message = "Operations without an outcome yet"
-            gauge = GaugeMetricFamily("pressroom_operations_open", message, labels=["outcome"])
-            for outcome, count in count_open().items():
-                gauge.add_metric([outcome], count)
-            yield gauge
+            yield from _recorded()
         message = "Whether the circuit of an operation is open, after calls without a response"
-        gauge = GaugeMetricFamily("pressroom_service_held_back", message, labels=["operation"])
-        broken = open_circuits()
-        for operation in READS:
-            gauge.add_metric([operation], operation in broken)
-        yield gauge
+        circuits = open_circuits()
+        is_open = {operation: operation in circuits for operation in READS}
+        yield _gauge("service_held_back", message, "operation", is_open)
         health = health_now()
         if health.is_responding is not None:
             message = "Whether the last call of the service got a response"

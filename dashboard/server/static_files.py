@@ -34,26 +34,38 @@ class Bundle:
     enclose: Callable[[str, re.Match[str]], str]
     """Returns what takes the place of an import, from the part's text and the match."""
     comment: re.Pattern[str]
-    """Matches a comment that has lines of its own: 3 KB of a first page, for nobody there."""
+    """Matches a comment that has lines of its own: 3 KB of a first page that no browser needs."""
 
     def merge(self, text: str, read: Callable[[str], str]) -> str:
         """Return the bundle's text with each part in place of its import, without comments.
 
-        `read` returns the text of a part by its name. Parts must import nothing themselves and
-        name no other file.
+        `read` returns the text of a part by its name. Parts name no file but other parts.
         """
         whole = self.imports.sub(lambda match: self.enclose(read(match["part"]), match), text)
         return self.comment.sub("", whole)
 
     def parts(self, text: str) -> list[str]:
-        """Return the names of the parts that the bundle's text imports."""
         return [match["part"] for match in self.imports.finditer(text)]
 
     def static_name(self, part: str) -> str:
-        """Return the name of a part among all static files."""
         return normpath(join(dirname(self.name), part))
 
 
+def _as_block(module: str) -> str:
+    """Return a module of the script as a block; what it exports becomes constants of the script.
+
+    A module is strict: what a block declares, functions too, is that block's own. What it imports
+    is above it in the script.
+    """
+    text = re.sub(r'^import \{[^}]+\} from "[^"]+";\n', "", module, flags=re.MULTILINE)
+    text, count = EXPORT.subn(r"\1", text)
+    if not count:
+        return f"{{\n{text}}}"
+    names = ", ".join(name for _, name in EXPORT.findall(module))
+    return f"const {{ {names} }} = (() => {{\n{text}return {{ {names} }};\n}})();"
+
+
+EXPORT = re.compile(r"^export ((?:async )?(?:function|const) (\w+))", re.MULTILINE)
 SHEET = Bundle(
     "css/app.css",
     re.compile(r'@import "(?P<part>[^"]+)"(?: layer\((?P<layer>[\w-]+)\))?;'),
@@ -64,8 +76,7 @@ ADMIN_SHEET = replace(SHEET, name="css/admin.css")
 SCRIPT = Bundle(
     "js/app.js",
     re.compile(r'^import "(?P<part>[^"]+)";$', re.MULTILINE),
-    # A module is strict: what a block declares, functions too, is that block's own.
-    lambda text, _match: f"{{\n{text}}}",
+    lambda text, _match: _as_block(text),
     re.compile(r"^[ \t]*//.*\n", re.MULTILINE),
 )
 
@@ -83,24 +94,23 @@ class StaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  
         bundles = [bundle for bundle in (SHEET, ADMIN_SHEET, SCRIPT) if bundle.name in paths]
         merged = {bundle.name: _merged(bundle, paths) for bundle in bundles}
         # Two bundles may have the same part, so parts are dropped once all are merged.
-        parts = {part for bundle in bundles for part in _parts(bundle, paths)}
+        parts = {
+            bundle.static_name(part)
+            for bundle in bundles
+            for part in bundle.parts(_read(bundle.name, paths))
+        }
         others = {name: path for name, path in paths.items() if name not in parts}
         yield from super().post_process(others | merged, **options)
         digest_file.write_text(digest)
 
 
 def _merged(bundle: Bundle, paths: dict[str, Any]) -> tuple[InMemoryStorage, str]:
-    """Return where the merged bundle is: a storage, and the path in it."""
     text = bundle.merge(
         _read(bundle.name, paths), lambda part: _read(bundle.static_name(part), paths)
     )
     storage = InMemoryStorage()
     storage.save(bundle.name, ContentFile(text.encode()))
     return storage, bundle.name
-
-
-def _parts(bundle: Bundle, paths: dict[str, Any]) -> list[str]:
-    return [bundle.static_name(part) for part in bundle.parts(_read(bundle.name, paths))]
 
 
 def _read(name: str, paths: dict[str, Any]) -> str:

@@ -16,11 +16,12 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.templatetags.static import static
-from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from dashboard import clock
+from dashboard.observability.metrics import exposition
 from dashboard.releases.worker import is_needed, is_running
 from dashboard.service.health import health_now, health_word
 
@@ -46,7 +47,7 @@ def _database_is_writable() -> bool:
     """
     if cache.get(WRITTEN):
         return True
-    row = Session(f"readiness-{uuid4().hex[:20]}", "-" * PROBE_SIZE, timezone.now())
+    row = Session(f"readiness-{uuid4().hex[:20]}", "-" * PROBE_SIZE, clock.now())
     try:
         with _short_wait_for_locks(), transaction.atomic():
             row.save(force_insert=True)
@@ -86,7 +87,6 @@ def _known_migrations() -> frozenset[tuple[str, str]]:
 
 
 def cache_is_working() -> bool:
-    """Return whether the cache stores a value."""
     cache.set(PROBE, PROBE, timeout=10)
     return bool(cache.get(PROBE) == PROBE)
 
@@ -95,7 +95,6 @@ def cache_is_working() -> bool:
 @never_cache
 @require_safe
 def live(request: HttpRequest) -> HttpResponse:
-    """Respond while the process is alive."""
     return HttpResponse("live\n", content_type="text/plain")
 
 
@@ -109,7 +108,8 @@ def ready(request: HttpRequest) -> JsonResponse:
 
     The service's state comes from earlier calls, and never makes the process unready: without the
     service, the dashboard shows the last known state. Nor does a missing worker, for which another
-    process is to be started: the dashboard says what it leaves undone.
+    process is to be started: the dashboard says what it leaves undone. Nor does a clock that
+    differs from the database's, as every time is corrected by the difference.
     """
     database, cache = _database_is_reachable(), cache_is_working()
     has_tables = database and not pending_migrations()
@@ -123,6 +123,7 @@ def ready(request: HttpRequest) -> JsonResponse:
         "ready": is_ready,
         "checks": {name: "ok" if fine else "failed" for name, fine in checks.items()},
         "service": health_word(health_now()) if cache else "not checked yet",
+        "clock": clock.warning() or "ok",
         "worker": _worker_word() if checks["migrations"] else "not checked yet",
     }
     return JsonResponse(body, status=200 if is_ready else 503)
@@ -130,7 +131,7 @@ def ready(request: HttpRequest) -> JsonResponse:
 
 def _worker_word() -> str:
     """Return whether a worker runs releases: `missing` only if one is scheduled or running."""
-    if is_running(timezone.now()):
+    if is_running(clock.now()):
         return "running"
     return "missing" if is_needed() else "not needed"
 
@@ -155,7 +156,6 @@ def metrics(request: HttpRequest) -> HttpResponse:
         refused = HttpResponse(message, status=401, content_type="text/plain")
         refused.headers["WWW-Authenticate"] = "Bearer"
         return refused
-    from dashboard.observability.instruments import exposition
     from dashboard.server.state_collector import StateCollector
 
     return HttpResponse(

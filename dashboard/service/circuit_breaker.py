@@ -16,9 +16,10 @@ from typing import Any
 from django.conf import settings
 from django.core.cache import cache
 
+from dashboard import clock
 from dashboard.client import APIError, Call, ConnectError, InvalidURLError, NoResponseError
+from dashboard.clock import recorded_after
 from dashboard.observability.metrics import count_held_back
-from dashboard.time_limits import recorded_after
 
 FAILURE_THRESHOLD = 3
 """Calls without a response in a row that open the circuit."""
@@ -41,15 +42,12 @@ class CircuitState:
 
     @property
     def is_open(self) -> bool:
-        """Whether calls are rejected, apart from one probe at a time."""
         return self.failures >= FAILURE_THRESHOLD
 
     def remaining_s(self, now: float) -> float:
-        """Return the seconds until the next probe; 0 if a call may be made."""
         return max(0.0, self.retry_at - now) if self.is_open else 0.0
 
     def after_failure(self, now: float) -> "CircuitState":
-        """Return the state after a call without a response."""
         state = replace(self, failures=self.failures + 1)
         if not state.is_open:
             return state
@@ -113,7 +111,7 @@ def guard_call(call: Call) -> Iterator[None]:
     except InvalidURLError:
         raise  # Nothing was sent, so this is no failure of the service.
     except NoResponseError:
-        failed = _parse_state(cache.get(_key(operation))).after_failure(time.time())
+        failed = _parse_state(cache.get(_key(operation))).after_failure(clock.now().timestamp())
         cache.set(_key(operation), (failed.failures, failed.retry_at), timeout=CACHE_S)
         cache.delete(_probe_key(operation))
         raise
@@ -124,9 +122,8 @@ def guard_call(call: Call) -> Iterator[None]:
 
 
 def open_circuits() -> list[str]:
-    """Return the operations whose circuit is open."""
     cached = cache.get_many([_key(operation) for operation in READS])
-    return [each for each in READS if _parse_state(cached.get(_key(each))).is_open]
+    return [read for read in READS if _parse_state(cached.get(_key(read))).is_open]
 
 
 def _rejection_reason(operation: str, state: CircuitState) -> str:
@@ -141,7 +138,7 @@ def _rejection_reason(operation: str, state: CircuitState) -> str:
             time_limit_s=settings.SERVICE_TIMEOUT_S,
         )
         return "others are still waiting for a response." if hangs else ""
-    remaining_s = state.remaining_s(time.time())
+    remaining_s = state.remaining_s(clock.now().timestamp())
     # The claim expires, because a killed process never reports the result of its probe.
     probe_s = recorded_after().total_seconds()
     if not remaining_s and cache.add(_probe_key(operation), 1, timeout=probe_s):
@@ -158,7 +155,6 @@ def _record_success(operation: str, before: CircuitState) -> None:
 
 
 def _parse_state(value: Any) -> CircuitState:
-    """Return the state cached as plain values; the initial one if it can't be read."""
     match value:
         case (int(failures), int() | float() as retry_at):
             return CircuitState(failures, retry_at)

@@ -10,10 +10,9 @@ from django.http import HttpRequest, HttpResponse
 
 from dashboard.client import CallReport, InvalidResponseError
 from dashboard.contract.audiences import Audience, AudienceVersion, VersionStatus
-from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem, PageStatus, PageType
 from dashboard.contract.people import Person
-from dashboard.contract.resource import Resource
+from dashboard.contract.resource import ListEnvelope, Resource
 from dashboard.contract.webhooks import EventName, WebhookSubscription
 from dashboard.contract.wire import WireModel
 from dashboard.ledger.deviations import (
@@ -49,18 +48,17 @@ _logger = logging.getLogger("dashboard.watch")
 
 
 def find_deviations(report: CallReport) -> list[ContractDeviation]:
-    """Return the deviations in one call, equal ones once."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     if isinstance(report.error, InvalidResponseError):
-        found.append((UNREADABLE, report.error.path, report.error.problem))
+        findings.append((UNREADABLE, report.error.path, report.error.problem))
     if isinstance(report.response, ListEnvelope):
-        found += _list_deviations(report.response)
+        findings += _list_deviations(report.response)
     elif isinstance(report.response, Resource):
-        found += _unreadable_values(report.response, "")
-        found += _unknown_names(report.response, "")
+        findings += _unreadable_values(report.response, "")
+        findings += _unknown_names(report.response, "")
     return [
         ContractDeviation(report.operation, kind, _INDEX.sub("*", place), message, report.path)
-        for kind, place, message in dict.fromkeys(found)
+        for kind, place, message in dict.fromkeys(findings)
     ]
 
 
@@ -71,7 +69,11 @@ def _list_deviations(response: ListEnvelope[Any]) -> Iterator[Finding]:
         yield COUNT, "totalCount", "less than the number of items returned"
     if response.has_more and not received:
         yield COUNT, "hasMore", "true, but no items were returned"
-    ids = [found for item in response.items if (found := getattr(item, ID_FIELDS[type(item)]))]
+    ids = [
+        identifier
+        for item in response.items
+        if (identifier := getattr(item, ID_FIELDS[type(item)]))
+    ]
     if len(set(ids)) < len(ids):
         yield DUPLICATE, "items", "two items in a list have the same ID"
     for item in response.items:
@@ -100,20 +102,20 @@ def _unknown_names(item: WireModel | None, place: str) -> Iterator[Finding]:
         case Audience():
             yield from _unknown_names(item.latest_version, f"{place}latestVersion.")
             yield from _unknown_names(item.published_version, f"{place}publishedVersion.")
-    for field, name, known in names:
-        if name is not None and name not in known:
+    for field, name, spec_names in names:
+        if name is not None and name not in spec_names:
             yield UNKNOWN, f"{place}{field}", f"“{name[:MAX_NAME]}”"
 
 
 def collect_deviations(report: CallReport) -> None:
     """Collect the deviations of a call; outside of a request record them at once."""
-    found = find_deviations(report)
+    deviations = find_deviations(report)
     if notes := current_notes():
-        notes.differences.extend(found[: MAX_DEVIATIONS_PER_REQUEST - len(notes.differences)])
+        notes.differences.extend(deviations[: MAX_DEVIATIONS_PER_REQUEST - len(notes.differences)])
         if report.error:
             notes.failed = report
-    elif found:
-        _record(found)
+    elif deviations:
+        _record(deviations)
 
 
 def record_event_name(name: str) -> None:
@@ -130,8 +132,6 @@ def record_event_name(name: str) -> None:
 def record_deviations_middleware(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Record the deviations collected during a request."""
-
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
         if notes := current_notes():
@@ -147,9 +147,9 @@ def write_deviations(notes: RequestNotes) -> None:
         _record(notes.differences)
 
 
-def _record(found: list[ContractDeviation]) -> None:
+def _record(deviations: list[ContractDeviation]) -> None:
     try:
-        record_deviations(found)
+        record_deviations(deviations)
     except DatabaseError:
         # The user's request must not fail because of this.
         _logger.warning("Deviations from the specification could not be recorded", exc_info=True)

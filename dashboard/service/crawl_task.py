@@ -1,30 +1,23 @@
 """The worker's task that reads everything: at first, then once an hour."""
 
 import logging
+from functools import partial
 from threading import Event
 
 from django.conf import settings
-from django.utils import timezone
 
-from dashboard.ledger.crawls import (
-    INTERVAL,
-    RETRY_AFTER,
-    claim_crawl,
-    earliest_crawl,
-    let_go_of_crawl,
-    save_crawl,
-)
+from dashboard import clock
+from dashboard.ledger.crawls import INTERVAL, RETRY_AFTER, claim_crawl, let_go_of_crawl, save_crawl
 from dashboard.ledger.models import Crawl, CrawlState
 from dashboard.service.crawling import Crawler
-from dashboard.work.claims import Claim, ClaimLostError
+from dashboard.work.claims import Claim, ClaimLostError, earliest
 from dashboard.work.tasks import WorkerTask, attempt
 
 _logger = logging.getLogger("dashboard.crawl")
 
 
 def run_crawl(worker_id: str, stop: Event) -> None:
-    """Begin or continue the crawl, if it is due and no other process has it."""
-    claim = claim_crawl(worker_id, timezone.now())
+    claim = claim_crawl(worker_id, clock.now())
     if claim:
         attempt(claim, lambda claim: _crawl(claim, stop), _record_error)
 
@@ -49,12 +42,12 @@ def _record_error(claim: Claim[Crawl]) -> None:
     # Where it was may be what fails: it starts over.
     claim.row.state, claim.row.checkpoint = CrawlState.FAILED, {}
     claim.row.failure = "Pressroom failed unexpectedly. The error was logged."
-    let_go_of_crawl(claim, timezone.now() + RETRY_AFTER)
+    let_go_of_crawl(claim, clock.now() + RETRY_AFTER)
 
 
 def end_crawl(claim: Claim[Crawl], crawler: Crawler) -> bool:
     """Record the result, and when the crawl is due again; return whether the claim still held."""
-    crawl, now = claim.row, timezone.now()
+    crawl, now = claim.row, clock.now()
     crawl.pause_reason = ""
     if crawl.failure:
         crawl.state = CrawlState.FAILED
@@ -66,4 +59,4 @@ def end_crawl(claim: Claim[Crawl], crawler: Crawler) -> bool:
     return let_go_of_crawl(claim, now + INTERVAL)
 
 
-CRAWL = WorkerTask(run_crawl, due=(earliest_crawl,))
+CRAWL = WorkerTask(run_crawl, due=(partial(earliest, Crawl.objects.all),))

@@ -8,7 +8,7 @@ import logging
 import math
 import secrets
 import time
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -20,8 +20,9 @@ from typing import Any, TypeAlias, cast
 
 from django.conf import settings
 from django.db import connection
-from django.utils import timezone
+from django.utils.text import capfirst
 
+from dashboard import clock
 from dashboard.client import (
     APIError,
     InvalidRequestError,
@@ -31,15 +32,16 @@ from dashboard.client import (
     wait_before_retry_s,
 )
 from dashboard.contract.audiences import Audience
-from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem
+from dashboard.contract.resource import ListEnvelope
 from dashboard.ledger import recording
 from dashboard.ledger.models import AudienceRecord, Crawl, PageRecord, VersionRecord
-from dashboard.ledger.page_flags import update_page_flags
+from dashboard.ledger.queries.pages import update_page_flags
 from dashboard.observability.request_context import RequestNotes, request_context
 from dashboard.service.circuit_breaker import HeldBackError
 from dashboard.service.client import publishing_client
 from dashboard.service.conformance import write_deviations
+from dashboard.service.crawl_speed import CrawlSpeed
 from dashboard.service.health import write_calls
 
 PAGE_SIZE = 100
@@ -80,7 +82,7 @@ class _Call:
     page_name: str = ""
     attempts: int = 0
     begun_at: float = 0.0
-    read_at: datetime = field(default_factory=timezone.now)
+    read_at: datetime = field(default_factory=clock.now)
     notes: RequestNotes = field(default_factory=lambda: RequestNotes(""))
 
     @property
@@ -90,23 +92,6 @@ class _Call:
         return f"the audiences of {self.page_name} ({self.page_id})"
 
 
-class Pace:
-    """Limits the calls per second."""
-
-    def __init__(self, calls_per_second: float) -> None:
-        self._gap_s = 1 / calls_per_second
-        self._next = time.monotonic()
-
-    def wait_s(self) -> float:
-        """Return the seconds until the next call may begin."""
-        return max(0.0, self._next - time.monotonic())
-
-    def begin(self) -> None:
-        """Count a call that begins now."""
-        # A call that begins a little late, as a response was recorded, delays no later one.
-        self._next = max(self._next, time.monotonic() - 0.1) + self._gap_s
-
-
 class Crawler:
     """A run of the crawl, until its end, a failure or `stop`. It waits while it is paused.
 
@@ -114,19 +99,14 @@ class Crawler:
     """
 
     def __init__(
-        self,
-        crawl: Crawl,
-        *,
-        rate: float,
-        stop: Event,
-        save: Callable[[Crawl], object],
+        self, crawl: Crawl, *, rate: float, stop: Event, save: Callable[[Crawl], object]
     ) -> None:
         self.crawl = crawl
         self.problems: list[str] = []
         """What could not be read, each a sentence."""
         self.limits: list[str] = []
         """What the service gives no way to read, each a sentence; no failure of the crawl."""
-        self._rate, self._pace, self._stop, self._save = rate, Pace(rate), stop, save
+        self._stop, self._save = stop, save
         # A service in this process shares the database connection of its caller's thread.
         self._is_in_process = bool(settings.SERVICE_TRANSPORT)
         self._max_calls = 1 if self._is_in_process else min(math.ceil(rate), MAX_CALLS_IN_PROGRESS)
@@ -139,20 +119,16 @@ class Crawler:
         self._in_progress: dict[Future[Response], _Call] = {}
         self._failures_in_a_row = self._pauses_in_a_row = 0
         self._paused_until = 0.0
-        self._calls, self._calls_before = 0, crawl.calls
-        self._seconds = defaultdict[str, float](float)
-        """Spent waiting for the `limit`, a `pause` or the `service`; in all `calls` together."""
-        self._rate_limits = 0
+        self._calls_before = crawl.calls
+        self._speed = CrawlSpeed(rate, self._max_calls, is_in_process=self._is_in_process)
         self._resumed_at = crawl.checkpoint.get("cursor", "")
         self._begin_list(self._resumed_at)
 
     @property
     def is_finished(self) -> bool:
-        """Whether the whole list was read."""
         return not (self._parts or self.crawl.failure)
 
     def run(self) -> None:
-        """Read and record."""
         rows_before, begun_at, saved_at = _count_rows(), time.monotonic(), 0.0
         with self._pool() as pool:
             while self._step(pool):
@@ -164,7 +140,10 @@ class Crawler:
         if self.is_finished:
             update_page_flags()  # Those recorded by an older release may be missing.
         if _count_rows() - rows_before >= max(ANALYZE_ROWS, rows_before):
-            _analyze()
+            # The database plans queries by how many rows there were when it counted them.
+            with connection.cursor() as cursor:
+                for model in (PageRecord, AudienceRecord, VersionRecord):
+                    cursor.execute(f"ANALYZE {connection.ops.quote_name(model._meta.db_table)}")
 
     @contextmanager
     def _pool(self) -> Iterator[Executor]:
@@ -183,7 +162,7 @@ class Crawler:
         may_begin = has_more and not is_ending and len(self._in_progress) < self._max_calls
         begun_at = time.monotonic()
         pause_s = max(0.0, self._paused_until - begun_at)
-        wait_s = max(self._pace.wait_s(), pause_s)
+        wait_s = max(self._speed.wait_s(), pause_s)
         if may_begin and not wait_s:
             self.crawl.pause_reason = ""
             self._begin(pool)
@@ -195,13 +174,12 @@ class Crawler:
         else:
             self._stop.wait(timeout_s)
         reason = "pause" if pause_s else "limit" if may_begin else "service"
-        self._seconds[reason] += time.monotonic() - begun_at
+        self._speed.seconds[reason] += time.monotonic() - begun_at
         for future in done:
             self._take(self._in_progress.pop(future), future)
         return True
 
     def _begin_list(self, cursor: str) -> None:
-        """Have the next part of the list read."""
         part = _Part(cursor)
         self._parts.append(part)
         self._list = _Call(part)
@@ -215,9 +193,8 @@ class Crawler:
             call = self._pages.popleft()
         call.attempts += 1
         call.notes = RequestNotes(self._request_id)
-        call.begun_at, call.read_at = time.monotonic(), timezone.now()
-        self._pace.begin()
-        self._calls += 1
+        call.begun_at, call.read_at = time.monotonic(), clock.now()
+        self._speed.begin()
         client = publishing_client()
         request: Callable[[], Response]
         if call.page_id:
@@ -229,7 +206,7 @@ class Crawler:
 
     def _take(self, call: _Call, future: "Future[Response]") -> None:
         """Record a response, or what is wrong with it. One odd page stops no other."""
-        self._seconds["calls"] += time.monotonic() - call.begun_at
+        self._speed.seconds["calls"] += time.monotonic() - call.begun_at
         # Those of the call, which its thread does not write.
         write_calls(call.notes)
         write_deviations(call.notes)
@@ -249,18 +226,16 @@ class Crawler:
     def _record(self, call: _Call, response: Response) -> None:
         for item in response.unreadable_items:
             self._report(f"In {call.title}, {item.path} can't be read: {item.problem}.")
-        if call.page_id:
-            self._record_audiences(call, cast("ListEnvelope[Audience]", response))
-        else:
+        if not call.page_id:
             self._record_pages(call.part, cast("ListEnvelope[PageItem]", response), call.read_at)
-
-    def _record_audiences(self, call: _Call, response: ListEnvelope[Audience]) -> None:
+            return
+        response = cast("ListEnvelope[Audience]", response)
         recording.record_audiences(call.page_id, response.items, read_at=call.read_at)
         call.part.pages += 1
         call.part.audiences += len(response.items)
         if response.has_more:
             count = f"the API returned only {len(response.items)} of {response.total_count}"
-            self.limits.append(f"{_capitalized(call.title)}: {count}.")
+            self.limits.append(f"{capfirst(call.title)}: {count}.")
 
     def _record_pages(
         self, part: _Part, response: ListEnvelope[PageItem], read_at: datetime
@@ -280,7 +255,6 @@ class Crawler:
         self._begin_list(cursor)
 
     def _fail(self, call: _Call, error: APIError) -> None:
-        """Have a call repeated, or give it up."""
         if isinstance(error, HeldBackError | RateLimitedError):
             self._pause(call, error)
             return
@@ -301,11 +275,10 @@ class Crawler:
         self._give_up(call, str(error))
 
     def _pause(self, call: _Call, error: APIError) -> None:
-        """Let all calls wait, and repeat this one."""
         call.attempts -= 1
         self._repeat(call)
         if isinstance(error, HeldBackError):
-            self._calls -= 1  # It was not sent.
+            self._speed.calls -= 1  # It was not sent.
         now = time.monotonic()
         if now < self._paused_until:
             return  # Another call in progress at the same time.
@@ -316,7 +289,7 @@ class Crawler:
             return
         pause_s = PAUSE_S * 2 ** (self._pauses_in_a_row - 1)
         if isinstance(error, RateLimitedError):
-            self._rate_limits += 1
+            self._speed.rate_limits += 1
             if error.retry_after_s is not None:
                 # At least as long as it takes the calls in progress to be refused, too.
                 pause_s = max(error.retry_after_s, MIN_PAUSE_S)
@@ -331,8 +304,7 @@ class Crawler:
             self._list = call
 
     def _give_up(self, call: _Call, reason: str) -> None:
-        """Report what could not be read, and go on with the next page."""
-        self._report(f"{_capitalized(call.title)}: {reason}")
+        self._report(f"{capfirst(call.title)}: {reason}")
         if not call.page_id:
             self.crawl.failure = self.crawl.last_problem
             return
@@ -367,36 +339,14 @@ class Crawler:
         )
 
     def _measure(self, elapsed_s: float) -> None:
-        """Record the rate that was reached, and why it was no higher."""
-        calls = self._calls
+        calls = self._speed.calls
         self.crawl.calls = self._calls_before + calls
-        if not calls or not elapsed_s:
-            return
-        self.crawl.calls_per_second = calls / elapsed_s
-        self.crawl.speed = f"{calls / elapsed_s:.1f} calls per second: {self._reason(elapsed_s)}."
-
-    def _reason(self, elapsed_s: float) -> str:
-        seconds = self._seconds
-        if self._rate_limits:
-            return (
-                f"the service's rate limit (429) paused the crawl {self._rate_limits} "
-                f"time{'s' if self._rate_limits > 1 else ''}, for {seconds['pause']:.0f} s"
-            )
-        if seconds["pause"] > elapsed_s / 2:
-            return f"the service did not respond, for {seconds['pause']:.0f} s"
-        slow_s = seconds["calls"] if self._is_in_process else seconds["service"]
-        if seconds["limit"] >= slow_s and seconds["limit"] >= elapsed_s / 4:
-            return f"the limit is {self._rate:g}"
-        if slow_s >= elapsed_s / 2:
-            call_ms = 1000 * seconds["calls"] / self._calls
-            at_once = f"with {self._max_calls} at a time" if self._max_calls > 1 else "one by one"
-            return f"the service took {call_ms:.0f} ms for each, {at_once}"
-        return "recording the responses took most of the time"
+        if calls and elapsed_s:
+            self.crawl.calls_per_second = calls / elapsed_s
+            self.crawl.speed = self._speed.sentence(elapsed_s)
 
 
 class _SameThread(Executor):
-    """Makes each call at once."""
-
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
         future = Future[Any]()
         try:
@@ -412,19 +362,8 @@ def _send(request: Callable[[], Response], notes: RequestNotes) -> Response:
         return request()
 
 
-def _capitalized(title: str) -> str:
-    return title[0].upper() + title[1:]
-
-
 def _count_rows() -> int:
     return PageRecord.objects.count() + AudienceRecord.objects.count()
-
-
-def _analyze() -> None:
-    """Have the database count its rows: it plans queries by how many there were."""
-    with connection.cursor() as cursor:
-        for model in (PageRecord, AudienceRecord, VersionRecord):
-            cursor.execute(f"ANALYZE {connection.ops.quote_name(model._meta.db_table)}")
 
 
 @contextmanager

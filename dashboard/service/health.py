@@ -1,12 +1,16 @@
-"""Health of the service: the calls of each minute of the last hour, counted in the cache.
+"""Health of the service: the calls of each minute of the last hour, and its clock, in the cache.
 
 Only calls that pages make are counted; there are no calls for measuring. One cache entry has the
 minutes of one hour of the clock. The calls of a request are added at its end. Entries are plain
-tuples: several releases may share a cache.
+lists: several releases may share a cache.
+
+The service's dates are compared with its own clock, by the `Date` of its responses, so that a
+version isn't in progress for a negative time.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from statistics import median
@@ -14,8 +18,9 @@ from typing import NamedTuple, cast
 
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.utils import timezone
+from pydantic import TypeAdapter, ValidationError
 
+from dashboard import clock
 from dashboard.client import (
     AuthenticationError,
     CallReport,
@@ -31,15 +36,18 @@ _MAX_SAMPLES = 5
 _CACHE_S = 2 * 60 * MINUTES
 _ANSWERING, _SILENT, _FAILING = "answering", "silent", "failing"
 _KEY_REFUSED = "key refused"
-_STATES = {_ANSWERING, _SILENT, _FAILING, _KEY_REFUSED}
 FAILURE_THRESHOLD = 3
 """Status errors in a row that are an outage: one alone may be of one object. Our choice."""
 MAX_REASON_CHARACTERS = 300
+CLOCK_TOLERANCE_S = 30
+"""Clocks that differ by less count as equal: `Date` has whole seconds, and responses take time.
+Source: our choice."""
+_MIN_CLOCK_CHANGE_S = 5
+_CLOCK_CACHE_S = 60 * 60
+_CLOCK_KEY = "service:clock-ahead:1"
 
 
 class MinuteBucket(NamedTuple):
-    """The calls of one minute."""
-
     answered: int = 0
     slow: int = 0
     failed: int = 0
@@ -58,11 +66,9 @@ class MinuteBucket(NamedTuple):
 
     @property
     def calls(self) -> int:
-        """The number of calls."""
         return self.answered + self.failed
 
     def with_call(self, call: CallRecord) -> "MinuteBucket":
-        """Return the minute with one more call."""
         began = call.started_at.timestamp()
         if call.state != _ANSWERING:
             failed = self._replace(failed=self.failed + 1)
@@ -86,6 +92,9 @@ class MinuteBucket(NamedTuple):
         )
 
 
+_CACHED_MINUTES = TypeAdapter(list[tuple[int, MinuteBucket]])
+
+
 @dataclass(frozen=True)
 class Outage:
     """The service can't be used: nothing can be changed, and pages show what was last known."""
@@ -98,8 +107,7 @@ class Outage:
     """When the last call that failed began; None if another process made it."""
 
     def is_older_than(self, age: timedelta) -> bool:
-        """Return whether the last call failed longer ago."""
-        return self.failed_at is not None and timezone.now() - self.failed_at > age
+        return self.failed_at is not None and clock.now() - self.failed_at > age
 
 
 @dataclass(frozen=True)
@@ -120,7 +128,6 @@ class Health:
 
     @property
     def active_minutes(self) -> int:
-        """The number of minutes with calls."""
         return sum(minute is not None for minute in self.minutes)
 
 
@@ -148,8 +155,6 @@ def record_call(report: CallReport) -> None:
 def record_calls_middleware(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Add the calls of a request to their minutes at its end."""
-
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
         if notes := current_notes():
@@ -171,14 +176,12 @@ def _stream_then_write(pieces: Iterable[bytes], notes: RequestNotes) -> Iterator
 
 
 def write_calls(notes: RequestNotes) -> None:
-    """Add the calls of a request to their minutes."""
     calls, notes.unwritten = notes.unwritten, []
     _add_to_cache(calls)
 
 
 def health_now() -> Health:
-    """Return the health of the service in the last hour."""
-    now = timezone.now().astimezone(UTC)
+    now = clock.now().astimezone(UTC)
     before = now - timedelta(hours=1)
     notes = current_notes()
     hours = _hours_with(list(notes.unwritten) if notes else [], {_key(before), _key(now)})
@@ -218,7 +221,6 @@ def _outage(seen: list[MinuteBucket], responded_at: datetime | None) -> Outage |
 
 
 def health_word(health: Health) -> str:
-    """Return the health in a few words, for `/health/ready`."""
     if health.is_key_rejected:
         return "key rejected"
     return {True: "operational", False: "unavailable", None: "not checked yet"}[
@@ -227,7 +229,6 @@ def health_word(health: Health) -> str:
 
 
 def is_fast() -> bool:
-    """Return whether the service responds, and fast enough for a page to wait for it."""
     health = health_now()
     return bool(health.is_responding and (health.median_ms or 0) <= FAST_MS)
 
@@ -237,29 +238,16 @@ def _add_to_cache(calls: list[CallRecord]) -> None:
     if calls:
         hours = _hours_with(calls, {_key(call.started_at) for call in calls})
         for key, minutes in hours.items():
-            cache.set(key, [[minute, *minutes[minute]] for minute in minutes], timeout=_CACHE_S)
+            cache.set(key, [*minutes.items()], timeout=_CACHE_S)
 
 
 def _hours_with(calls: list[CallRecord], keys: set[str]) -> dict[str, dict[int, MinuteBucket]]:
     """Return the cached minutes of these hours that can be read, with these calls added."""
     hours = defaultdict[str, dict[int, MinuteBucket]](dict)
-    for key, minutes in cache.get_many(keys).items():
-        for packed in minutes if isinstance(minutes, list) else ():
-            match packed:
-                case [
-                    int(minute),
-                    int(),
-                    int(),
-                    int(),
-                    str(state),
-                    [*durations],
-                    float() | int(),
-                    int(),
-                    float() | int(),
-                    str(),
-                ] if state in _STATES and all(isinstance(each, float | int) for each in durations):
-                    bucket = [*packed[1:5], tuple(durations), *packed[6:]]
-                    hours[key][minute] = MinuteBucket._make(bucket)
+    for key, cached in cache.get_many(keys).items():
+        # Another release, which shares the cache, may have cached something else.
+        with suppress(ValidationError):
+            hours[key] = dict(_CACHED_MINUTES.validate_python(cached))
     for call in calls:
         minutes, minute = hours[_key(call.started_at)], call.started_at.minute
         minutes[minute] = minutes.get(minute, MinuteBucket()).with_call(call)
@@ -267,4 +255,22 @@ def _hours_with(calls: list[CallRecord], keys: set[str]) -> dict[str, dict[int, 
 
 
 def _key(moment: datetime) -> str:
-    return f"service:calls:4:{int(moment.timestamp()) // 3600}"
+    return f"service:calls:5:{int(moment.timestamp()) // 3600}"
+
+
+def record_clock(report: CallReport) -> None:
+    """Record by how much the clocks differ; written only if that has changed."""
+    if report.clock_ahead_s is None:
+        return
+    ahead_s = round(report.clock_ahead_s) if abs(report.clock_ahead_s) >= CLOCK_TOLERANCE_S else 0
+    if abs(ahead_s - cache.get(_CLOCK_KEY, 0)) >= _MIN_CLOCK_CHANGE_S:
+        cache.set(_CLOCK_KEY, ahead_s, timeout=_CLOCK_CACHE_S)
+
+
+def clock_ahead() -> timedelta:
+    """Return how far the service's clock is ahead of ours; negative if it is behind."""
+    return timedelta(seconds=cache.get(_CLOCK_KEY, 0))
+
+
+def service_time(now: datetime) -> datetime:
+    return now + clock_ahead()

@@ -10,21 +10,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
-from django.utils import timezone
-
+from dashboard import clock
 from dashboard.client import APIError, InvalidResponseError, NotFoundError
 from dashboard.contract.audiences import Audience
 from dashboard.contract.conversations import Conversation
-from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem
 from dashboard.contract.people import Person
-from dashboard.contract.resource import UnreadableValue
+from dashboard.contract.resource import ListEnvelope, UnreadableValue
 from dashboard.ledger import recording
-from dashboard.ledger.hints import last_hinted_read
 from dashboard.ledger.queries.audiences import audience_last_known, audiences_last_known
 from dashboard.ledger.queries.pages import page_last_known
 from dashboard.observability.request_context import tolerate_write_errors
 from dashboard.service.client import publishing_client
+from dashboard.webhooks.hints import last_hinted_read
 
 T = TypeVar("T")
 
@@ -68,21 +66,27 @@ class AudienceLookup:
 
 def read_pages(*, cursor: str | None = None, limit: int | None = None) -> ListEnvelope[PageItem]:
     """Read and record one page of the list of pages. Raises APIError."""
-    read_at = timezone.now()
-    found = publishing_client().pages.list(cursor=cursor, limit=limit)
+    read_at = clock.now()
+    response = publishing_client().pages.list(cursor=cursor, limit=limit)
     with tolerate_write_errors():
-        recording.record_pages(found, read_at=read_at)
-    return found
+        recording.record_pages(response, read_at=read_at)
+    return response
 
 
-def read_page(page_id: str, *, read_at: datetime | None = None) -> ReadResult[PageItem]:
+def read_page(
+    page_id: str,
+    *,
+    response: Callable[[], PageItem] | None = None,
+    read_at: datetime | None = None,
+) -> ReadResult[PageItem]:
     """Read one page, or return its last known state.
 
-    `read_at` is when the first of several reads began that are recorded together.
+    `response` returns the service's response if it was already requested. `read_at` is when the
+    first of several reads began that are recorded together.
     """
-    read_at = read_at or timezone.now()
+    read_at = read_at or clock.now()
     try:
-        page = publishing_client().pages.get(page_id)
+        page = response() if response else publishing_client().pages.get(page_id)
     except APIError as error:
         record = None if isinstance(error, NotFoundError) else page_last_known(page_id)
         if record is None:
@@ -90,7 +94,7 @@ def read_page(page_id: str, *, read_at: datetime | None = None) -> ReadResult[Pa
         return ReadResult(record.page, record.last_seen_at, error)
     with tolerate_write_errors():
         recording.record_page(page, read_at=read_at)
-    return ReadResult(page, timezone.now())
+    return ReadResult(page, clock.now())
 
 
 def read_audiences(
@@ -103,9 +107,9 @@ def read_audiences(
 
     `listing` returns the service's response if it was already requested, at `read_at`.
     """
-    read_at = read_at or timezone.now()
+    read_at = read_at or clock.now()
     try:
-        found = listing() if listing else publishing_client().audiences.list(page_id)
+        response = listing() if listing else publishing_client().audiences.list(page_id)
     except APIError as error:
         records = [] if isinstance(error, NotFoundError) else list(audiences_last_known(page_id))
         if not records:
@@ -114,8 +118,8 @@ def read_audiences(
         seen = ListEnvelope[Audience](has_more=False, items=items, total_count=len(items))
         return ReadResult(seen, max(record.last_seen_at for record in records), error)
     with tolerate_write_errors():
-        recording.record_audiences(page_id, found.items, read_at=read_at)
-    return ReadResult(found, timezone.now())
+        recording.record_audiences(page_id, response.items, read_at=read_at)
+    return ReadResult(response, clock.now())
 
 
 def poll_audiences(page_id: str) -> ReadResult[ListEnvelope[Audience]]:
@@ -123,7 +127,7 @@ def poll_audiences(page_id: str) -> ReadResult[ListEnvelope[Audience]]:
 
     If an event has just had them read, they come from the ledger, and the service isn't called.
     """
-    read_at = last_hinted_read(page_id, since=timezone.now() - HINTED_READ_LASTS)
+    read_at = last_hinted_read(page_id, since=clock.now() - HINTED_READ_LASTS)
     items = [record.audience for record in audiences_last_known(page_id)] if read_at else []
     if not read_at or not items:
         return read_audiences(page_id)
@@ -166,8 +170,8 @@ def find_audience(
         raise InvalidResponseError(unreadable.problem, path=unreadable.path, status_code=200)
     if record is None:
         raise NotFoundError(status_code=404, message="Audience not found.", body="")
-    found = AudienceLookup(record.audience, listed=bool(unreadable), unreadable=unreadable)
-    return ReadResult(found, record.last_seen_at, reading.error)
+    lookup = AudienceLookup(record.audience, listed=bool(unreadable), unreadable=unreadable)
+    return ReadResult(lookup, record.last_seen_at, reading.error)
 
 
 def read_conversation(page_id: str, audience_id: str) -> Conversation:

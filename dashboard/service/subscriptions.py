@@ -1,14 +1,13 @@
 """Read webhook subscriptions: the spec has no way but an empty update, which returns one.
 
-Source: DESIGN.md, What the client accepts. Reading is not recorded as an operation.
+Reading is not recorded as an operation, as it changes nothing.
 """
 
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 
-from django.utils import timezone
-
+from dashboard import clock
 from dashboard.client import (
     APIError,
     AuthenticationError,
@@ -21,8 +20,7 @@ from dashboard.ledger import recording
 from dashboard.ledger.models import SubscriptionRecord
 from dashboard.ledger.queries.subscriptions import subscription_last_known
 from dashboard.observability.request_context import tolerate_write_errors
-from dashboard.service.client import publishing_client
-from dashboard.service.concurrency import run_concurrently
+from dashboard.service.client import publishing_client, run_concurrently
 from dashboard.service.reading import ReadResult
 
 MAX_PARALLEL_READS = 8
@@ -40,42 +38,40 @@ def update_subscription(subscription_id: str, patch: SubscriptionPatch) -> Webho
 
     Raises APIError, also if the response is about another subscription.
     """
-    found = publishing_client().webhook_subscriptions.update(subscription_id, patch)
-    if found.subscription_id != subscription_id:
-        problem = f"the response is for another subscription, {found.subscription_id}"
+    updated = publishing_client().webhook_subscriptions.update(subscription_id, patch)
+    if updated.subscription_id != subscription_id:
+        problem = f"the response is for another subscription, {updated.subscription_id}"
         raise InvalidResponseError(
-            problem, path="subscriptionId", status_code=200, body=found.to_json()
+            problem, path="subscriptionId", status_code=200, body=updated.to_json()
         )
-    return found
+    return updated
 
 
 def record_if_listed(
-    subscription_id: str, found: WebhookSubscription, *, read_at: datetime
+    subscription_id: str, subscription: WebhookSubscription, *, read_at: datetime
 ) -> None:
-    """Record a subscription, unless it was removed from the list."""
     with tolerate_write_errors():
         if subscription_last_known(subscription_id):
-            recording.record_subscription(found, read_at=read_at)
+            recording.record_subscription(subscription, read_at=read_at)
 
 
 def refresh_subscription(record: SubscriptionRecord) -> ReadResult[SubscriptionRecord]:
     """Read and record a subscription, or return it as last known with the error."""
-    read_at = timezone.now()
+    read_at = clock.now()
     try:
-        found = fetch_subscription(record.subscription_id)
+        subscription = fetch_subscription(record.subscription_id)
     except APIError as error:
         return ReadResult(record, record.last_seen_at, error)
     with tolerate_write_errors():
-        known = recording.record_subscription(found, read_at=read_at)
-        return ReadResult(known, timezone.now())
+        records = recording.record_subscription(subscription, read_at=read_at)
+        return ReadResult(records, clock.now())
     # The ledger can't be written: update the record in memory.
-    record.body, record.last_seen_at = found.to_json(), timezone.now()
-    record.url, record.active = found.url, found.active
-    return ReadResult(record, timezone.now())
+    record.body, record.last_seen_at = subscription.to_json(), clock.now()
+    record.url, record.active = subscription.url, subscription.active
+    return ReadResult(record, clock.now())
 
 
 def parse_subscription(record: SubscriptionRecord) -> WebhookSubscription | None:
-    """Return the stored subscription; None if its body can't be read any more."""
     try:
         return record.subscription
     except ValueError:
@@ -100,23 +96,23 @@ def refresh_subscriptions(subscription_ids: Sequence[str]) -> dict[str, str]:
 
 def _read_batch(subscription_ids: Sequence[str]) -> dict[str, APIError]:
     errors: dict[str, APIError] = {}
-    read_at = timezone.now()
+    read_at = clock.now()
     results = [
-        (each, run_concurrently(partial(fetch_subscription, each))) for each in subscription_ids
+        (subscription_id, run_concurrently(partial(fetch_subscription, subscription_id)))
+        for subscription_id in subscription_ids
     ]
     for subscription_id, result in results:
         try:
-            found = result()
+            reading = result()
         except APIError as error:
             errors[subscription_id] = error
         else:
             with tolerate_write_errors():
-                recording.record_subscription(found, read_at=read_at)
+                recording.record_subscription(reading, read_at=read_at)
     return errors
 
 
 def _should_stop(errors: Sequence[APIError], batch_size: int) -> bool:
-    """Return whether further reads would only fail the same way."""
     if any(isinstance(error, RateLimitedError | AuthenticationError) for error in errors):
         return True
     return len(errors) == batch_size and all(isinstance(error, NoResponseError) for error in errors)

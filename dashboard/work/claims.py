@@ -5,7 +5,7 @@ takes it away: another worker does once it has ended, and so does a person who d
 """
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -15,9 +15,9 @@ from typing import Any, Generic, TypeVar
 from django.db import Error, close_old_connections, connection, models, transaction
 from django.db.models import QuerySet
 from django.db.models.expressions import Combinable
-from django.utils import timezone
 
-from dashboard.time_limits import CLAIM, RENEWED_AFTER
+from dashboard import clock
+from dashboard.clock import CLAIM, RENEWED_AFTER
 
 BACK_OFF = (
     *(timedelta(seconds=5), timedelta(seconds=30), timedelta(minutes=2)),
@@ -67,6 +67,7 @@ class Claim(Generic[RowT]):
     until: datetime
     is_takeover: bool
     """Whether another worker's claim has ended by itself: that worker is gone, or suspended."""
+    claimed_at: datetime = field(default_factory=clock.now)
     _lock: RLock = field(default_factory=RLock)
     """Held while `until` and the row change together: `renewed` has a thread of its own."""
 
@@ -83,27 +84,26 @@ class Claim(Generic[RowT]):
         """
         with self._lock, transaction.atomic():
             row = self._rows().select_for_update().first()
-            if row is None or timezone.now() > self.until:
+            if row is None or clock.now() > self.until:
                 raise ClaimLostError
             yield row
 
     def extend(self) -> None:
         """Let the claim begin anew, within `locked`."""
-        until = timezone.now() + CLAIM
+        until = clock.now() + CLAIM
         self._rows().update(wake_at=until)
         # If the transaction is rolled back, the claim is lost and ends by itself.
         self.until = until
 
     def renew(self) -> None:
         """Extend the claim if a part of it has passed. Raises ClaimLostError."""
-        if self.until - timezone.now() > CLAIM - RENEWED_AFTER:
+        if self.until - clock.now() > CLAIM - RENEWED_AFTER:
             return
         with self.locked():
             self.extend()
 
     @contextmanager
     def renewed(self) -> Iterator[None]:
-        """Renew the claim while the block runs, however long its calls take."""
         with all_renewed([self]):
             yield
 
@@ -151,16 +151,27 @@ def _renew_until(has_ended: Event, claims: list[Claim[Any]]) -> None:
 
 def claim_next(rows: QuerySet[RowT], worker_id: str, now: datetime) -> Claim[RowT] | None:
     """Claim the row that has waited longest, or return None. One query if none is due."""
+    return next(iter(claim_due(rows, worker_id, now, at_most=1)), None)
+
+
+def claim_due(
+    rows: QuerySet[RowT], worker_id: str, now: datetime, *, at_most: int, **columns: Any
+) -> list[Claim[RowT]]:
+    """Claim the rows that have waited longest, and change `columns`. One query if none is due."""
     due = rows.filter(wake_at__lte=now).order_by("wake_at", "pk")
     if not due.exists():
-        return None
+        return []
+    until = now + CLAIM
     with transaction.atomic():
         # On PostgreSQL, workers pass by what another one is claiming. SQLite has one writer.
         can_skip = connection.features.has_select_for_update_skip_locked
-        row = due.select_for_update(skip_locked=can_skip).first()
-        if row is None:
-            return None
-        claim = Claim(row, worker_id, now + CLAIM, is_takeover=bool(row.worker_id))
-        row.worker_id, row.wake_at = worker_id, claim.until
-        row.save(update_fields=["worker_id", "wake_at"])
-    return claim
+        unlocked = list(due.select_for_update(skip_locked=can_skip)[:at_most])
+        claimed = rows.model._default_manager.filter(pk__in=[row.pk for row in unlocked])
+        claimed.update(worker_id=worker_id, wake_at=until, **columns)
+    return [Claim(row, worker_id, until, is_takeover=bool(row.worker_id)) for row in unlocked]
+
+
+def earliest(rows: Callable[[], QuerySet[RowT]]) -> "QuerySet[RowT, Any]":
+    """Return a query of the time when a worker is first needed, or when a claim ends."""
+    waiting = rows().filter(wake_at__isnull=False).order_by("wake_at")
+    return waiting.values_list("wake_at", named=True)[:1]

@@ -24,43 +24,40 @@ PLACES = 3
 MAX_SLOW = 2
 """Of these, at hosts that were just slow."""
 SLOW_S, SLOW_FOR_S = 2.0, 600.0
-"""A host that took so long is slow for so long, or until it is quick again."""
+"""A host that takes longer than the first is slow for the second, or until it is quick again."""
 ASIDE_S = 60.0
-"""For how long an owner waits for whom a message could not even be claimed."""
+"""How long an owner's messages wait after one could not even be claimed."""
 CHECK_S = 1.0
 """Between two checks for what has become due while others are sent."""
 
 _logger = logging.getLogger("dashboard.worker")
 
 
-class Kind(StrEnum):
+class OwnerKind(StrEnum):
     """Whose receiver it is; in this order they are chosen."""
 
     TEAM, SUBSCRIPTION, PERSON = "1 team", "2 subscription", "3 person"
 
 
 @dataclass(frozen=True)
-class Receiver:
-    """A receiver of webhooks to which something is due."""
-
+class DueReceiver:
     pk: Any
     url: str = field(repr=False)
     owner: str
     """The user, the team's webhook or the subscription."""
     due_at: datetime
-    kind: Kind
+    kind: OwnerKind
 
     @property
     def host(self) -> str:
-        """The host of the URL, as far as that can be read."""
         try:
             return urlsplit(self.url).hostname or self.url
         except ValueError:
             return self.url
 
 
-Due: TypeAlias = Callable[[], Iterable[Receiver]]
-Send: TypeAlias = Callable[[Receiver], object]
+Due: TypeAlias = Callable[[], Iterable[DueReceiver]]
+Send: TypeAlias = Callable[[DueReceiver], object]
 """Send the next message to a receiver, and record what became of it."""
 
 
@@ -69,14 +66,13 @@ class Sender:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._served: list[Receiver] = []
+        self._served: list[DueReceiver] = []
         self._slow_until: dict[str, float] = {}
         """By host; on the monotonic clock, as the next."""
         self._aside_until: dict[str, float] = {}
         """By owner."""
 
     def run(self, due: Due, send: Send, stop: Event) -> None:
-        """Send what is due until nothing is, or stopped; what is being sent is finished first."""
         threads: list[Thread] = []
         try:
             while not stop.is_set():
@@ -101,7 +97,7 @@ class Sender:
             count += 1
         return count
 
-    def _serve(self, receiver: Receiver | None, due: Due, send: Send, stop: Event) -> None:
+    def _serve(self, receiver: DueReceiver | None, due: Due, send: Send, stop: Event) -> None:
         """Send to one receiver after another: a thread for each message would cost more."""
         try:
             while receiver:
@@ -112,7 +108,7 @@ class Sender:
         finally:
             connection.close()
 
-    def _send(self, receiver: Receiver, send: Send) -> None:
+    def _send(self, receiver: DueReceiver, send: Send) -> None:
         began, is_aside = time.monotonic(), False
         try:
             send(receiver)
@@ -127,8 +123,7 @@ class Sender:
                 _note(self._slow_until, receiver.host, SLOW_FOR_S * (now - began > SLOW_S), now)
                 _note(self._aside_until, receiver.owner, ASIDE_S * is_aside, now)
 
-    def _take(self, receivers: Iterable[Receiver]) -> Receiver | None:
-        """Choose the receiver to send to now, or None if each has to wait."""
+    def _take(self, receivers: Iterable[DueReceiver]) -> DueReceiver | None:
         with self._lock:
             in_order = sorted(
                 receivers,
@@ -139,7 +134,7 @@ class Sender:
                 self._served.append(receiver)
             return receiver
 
-    def _may_be_served(self, receiver: Receiver) -> bool:
+    def _may_be_served(self, receiver: DueReceiver) -> bool:
         of_kind = [other for other in self._served if other.kind == receiver.kind]
         slow = [other for other in of_kind if self._is_slow(other)]
         return (
@@ -150,16 +145,16 @@ class Sender:
             and receiver.owner not in {other.owner for other in self._served}
         )
 
-    def _is_slow(self, receiver: Receiver) -> bool:
+    def _is_slow(self, receiver: DueReceiver) -> bool:
         return self._slow_until.get(receiver.host, 0.0) > time.monotonic()
 
 
 def _note(until: dict[str, float], name: str, seconds: float, now: float) -> None:
-    """Note for how long something is so, 0 for not; forget what has ended."""
+    """Note how long something lasts (0: it doesn't), and forget what has ended."""
     until[name] = now + seconds
     for other in [other for other, end in until.items() if end <= now]:
         del until[other]
 
 
 SENDER = Sender()
-"""That of this process."""
+"""The sender of this process."""

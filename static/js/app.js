@@ -1,9 +1,11 @@
 // Progressive enhancement: every page works without scripts, and each module does nothing on a page
 // without its elements. releases.js and page-form.js are linked by the pages that need them.
 //
-// In development the browser fetches the modules. As served, they are inlined here, each in a block
-// of its own, so none may import or export anything, or declare a var. webauthn-json.js is
-// django-allauth's.
+// In development the browser fetches the modules. As served, they are inlined here, in this order: a
+// module may import those above it, and export functions and constants, each on one line; none may
+// declare a var. webauthn-json.js is django-allauth's.
+import "./announce.js";
+import "./text-folding.js";
 import "./back-forward.js";
 import "./shell.js";
 import "./dialogs.js";
@@ -14,7 +16,11 @@ import "./palette.js";
 import "./keys.js";
 import "./relative-times.js";
 import "./morph.js";
-import "./conversation.js";
+import "./conversation-filters.js";
+import "./conversation-search.js";
+import "./conversation-links.js";
+import "./conversation-folds.js";
+import "./conversation-keys.js";
 import "./help.js";
 import "./rows.js";
 import "./selection.js";

@@ -1,4 +1,5 @@
 // Copy buttons: show the result for two seconds by icon and name, and announce it.
+import { announce } from "./announce.js";
 
 const FEEDBACK_MS = 2000;
 
@@ -36,13 +37,12 @@ function show(button, message, icon) {
   }, FEEDBACK_MS);
 }
 
-// Not among the messages, where it would shift the content below.
-function announce(message) {
-  const region = document.createElement("p");
-  region.className = "visually-hidden";
-  region.setAttribute("role", "status");
-  (document.querySelector("dialog:modal") ?? document.querySelector("main"))?.append(region);
-  // Screen readers read changes of a live region, not its initial content.
-  setTimeout(() => region.append(message), 100);
-  setTimeout(() => region.remove(), FEEDBACK_MS);
-}
+// A button may name an element whose text it copies.
+document.addEventListener(
+  "click",
+  (event) => {
+    const button = event.target.closest("[data-copies]");
+    if (button) button.dataset.copy = document.getElementById(button.dataset.copies).textContent;
+  },
+  true,
+);

@@ -5,7 +5,8 @@ const openDialog = () => document.querySelector("#dialogs > dialog[open]");
 const isBehind = (element) => openDialog() && !openDialog().contains(element);
 
 // The request for the next dialog, and the page below a dialog with a URL: its history entry, the
-// URL its own requests have set since, and the element that opened the dialog.
+// URL its own requests have set since, the element that opened the dialog, and the ids around it then:
+// a poll may remove it while the dialog is open.
 let opening = null;
 let below = null;
 
@@ -50,13 +51,18 @@ document.addEventListener("htmx:beforeHistoryUpdate", ({ detail }) => {
   if (target.id === "dialogs") {
     const isForward = closedByBack && update.path === location.pathname + location.search;
     if (isForward) update.type = "replace";
-    below = { href: isForward ? closedByBack.href : location.href, url: "", pressed: requestConfig.elt };
+    const pressed = requestConfig.elt;
+    below = { href: isForward ? closedByBack.href : location.href, url: "", pressed, around: idsAround(pressed) };
     closedByBack = null;
   } else if (below && isBehind(requestConfig.elt)) {
     below.url = update.path;
     update.path = location.href;
   }
 });
+function idsAround(element) {
+  const around = element?.closest("[id]");
+  return around ? [around.id, ...idsAround(around.parentElement)] : [];
+}
 document.addEventListener("htmx:configRequest", ({ detail }) => {
   if (below && isBehind(detail.elt)) detail.headers["HX-Current-URL"] = below.href;
 });
@@ -99,7 +105,7 @@ function changesPage(dialog) {
 }
 
 // Back on the page below: leave it as it is, or let htmx reload it if the dialog changed something.
-let pressed = null;
+let returning = null;
 let closedByBack = null;
 document.addEventListener("htmx:historyCacheMiss", (event) => {
   opening?.abort();
@@ -116,7 +122,7 @@ document.addEventListener("htmx:historyCacheMiss", (event) => {
   const dialog = openDialog();
   const isOld = page.isOld || (dialog && changesPage(dialog));
   dialog?.close();
-  pressed = page.pressed;
+  returning = page;
   if (isOld) return;
   event.preventDefault();
   if (page.url) history.replaceState(history.state, "", page.url);
@@ -129,15 +135,21 @@ document.addEventListener("htmx:historyRestore", () => {
   else focusPressed();
 });
 
-// Return the focus to the element that opened the dialog; after a reload, to an element with the
-// same link, or to the heading of its section.
+// Return the focus to the element that opened the dialog, or else to one with the same link, the
+// button of its menu, or the nearest heading around it: whether the page polls before or after the
+// reload makes no difference.
 function focusPressed() {
-  if (!pressed || (document.activeElement !== document.body && document.activeElement !== pressed)) return;
-  const same = document.querySelector(`main a[href="${CSS.escape(pressed.getAttribute("href"))}"]`);
-  const part = document.getElementById(pressed.closest("[id]")?.id) ?? document.querySelector("main");
-  const headings = [...part.querySelectorAll("h1, h2, h3, th a")];
-  const place = pressed.isConnected ? pressed : (same ?? headings.find((each) => each.checkVisibility()));
+  if (!returning || ![document.body, returning.pressed].includes(document.activeElement)) return;
+  const { pressed, around } = returning;
+  const ids = [...around, "main"].map((id) => `#${CSS.escape(id)}`);
+  const selectors = [
+    `main a[href="${CSS.escape(pressed.getAttribute("href"))}"]`,
+    ...around.map((id) => `[popovertarget="${CSS.escape(id)}"]`),
+    ...ids.map((id) => `${id} :is(h1, h2, h3, th a)`),
+  ];
+  const places = [pressed, ...selectors.flatMap((selector) => [...document.querySelectorAll(selector)])];
+  const place = places.find((each) => each.isConnected && each.checkVisibility());
   if (place?.tabIndex < 0) place.tabIndex = -1;
   place?.focus({ preventScroll: true });
-  pressed = null;
+  returning = null;
 }

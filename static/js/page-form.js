@@ -8,7 +8,7 @@ document.addEventListener("change", ({ target }) => {
   const place = formOf(target) && document.getElementById(`${target.id}_error`);
   if (!place) return;
   const values = { left: target.name };
-  htmx.ajax("POST", formOf(target).action, { source: target, target: place, swap: "outerHTML", values });
+  htmx.ajax("POST", formOf(target).dataset.fieldUrl, { source: target, target: place, swap: "outerHTML", values });
 });
 // That swap would be used for an error too, and replace the place of all messages.
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {

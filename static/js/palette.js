@@ -1,7 +1,10 @@
 // The palette: a combobox of the results of /find/. Without scripts, its button links to /find/.
+import { announce } from "./announce.js";
+
 const palette = () => document.getElementById("palette");
 const field = () => document.getElementById("palette-q");
 const list = () => document.getElementById("palette-list");
+const announceResults = (message) => announce(message, document.getElementById("palette-announcement"));
 
 function openPalette() {
   if (palette().open || document.querySelector("dialog:modal, .app[inert]")) return;
@@ -44,10 +47,6 @@ function move(step) {
   choose(all.at(at % all.length));
 }
 
-function announce(message) {
-  document.getElementById("palette-announcement").textContent = message;
-}
-
 // Remove the results of another query at once; keep the list's height until the next ones arrive.
 function load() {
   opensFirst = false;
@@ -59,7 +58,7 @@ function load() {
   list().style.minHeight = `${list().offsetHeight}px`;
   list().ariaBusy = "true";
   list().replaceChildren(note);
-  announce(note.textContent);
+  announceResults(note.textContent);
 }
 
 function loaded() {
@@ -95,7 +94,7 @@ document.addEventListener(
     list().replaceChildren();
     loaded();
     opensFirst = false;
-    announce("");
+    announceResults("");
     choose(null);
   },
   true, // it does not bubble
@@ -122,12 +121,12 @@ document.addEventListener("htmx:afterSwap", ({ target, detail }) => {
     chosen()?.click();
   }
   const notes = [...list().querySelectorAll("[data-announce]")].map((note) => note.textContent);
-  announce([`${all.length} result${all.length === 1 ? "" : "s"}`, ...notes].join(". "));
+  announceResults([`${all.length} result${all.length === 1 ? "" : "s"}`, ...notes].join(". "));
 });
 for (const failure of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) {
   document.addEventListener(failure, ({ target }) => {
     if (!target.closest("#palette")) return;
-    announce("Couldn’t search. Press Enter to retry on the search page.");
+    announceResults("Couldn’t search. Press Enter to retry on the search page.");
     if (target !== field()) return;
     list().replaceChildren();
     loaded();

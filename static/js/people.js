@@ -85,7 +85,7 @@ document.addEventListener("keydown", (event) => {
 async function save(link) {
   if (link.getAttribute("aria-disabled")) return;
   const line = document.getElementById("people-saved");
-  const format = (count) => Number(count).toLocaleString(link.dataset.language);
+  const format = (count) => Number(count).toLocaleString("en-GB");
   const total = format(link.dataset.total);
   link.setAttribute("aria-disabled", "true");
   line.textContent = `Exporting ${total}…`;

@@ -1,5 +1,6 @@
 // Rows of audiences that are selected stay so over filters, "Load more", polls and Back: their values
 // are kept in this tab, for each user and list. Without scripts, the check boxes are a plain form.
+import { announce } from "./announce.js";
 
 // The check box that a range begins at.
 let anchor = "";
@@ -34,7 +35,7 @@ function select(values, isSelected) {
   }
   write(storageKey(), [...all]);
   show();
-  announce(all.size);
+  announce(`${format(all.size)} selected`, document.getElementById("selection-announcement"));
 }
 
 function clear() {
@@ -81,11 +82,7 @@ function hiddenInput(value) {
   return Object.assign(document.createElement("input"), { type: "hidden", name: "audience", value });
 }
 
-const format = (count) => count.toLocaleString(form().dataset.language);
-
-function announce(count) {
-  document.getElementById("selection-announcement").textContent = `${format(count)} selected`;
-}
+const format = (count) => count.toLocaleString("en-GB");
 
 // From the row selected last to this one.
 function selectTo(box, isSelected) {

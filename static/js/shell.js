@@ -21,7 +21,8 @@ document.addEventListener("htmx:afterSettle", (event) => focusProblems(event.det
 
 // A response may remove the focused element. If that element sent the request, focus the first new
 // control of the response; otherwise the table row, an element that followed it in its section (by
-// id, as it may have been replaced), or the section's heading. A moved element keeps the focus.
+// id, as it may have been replaced), the section's heading, or the page's. A moved element keeps the
+// focus.
 const PRESSED = "a, button, summary";
 let left = null;
 document.addEventListener("htmx:beforeSwap", () => {
@@ -38,7 +39,7 @@ document.addEventListener("htmx:historyCacheMissLoad", () => (left = null));
 document.addEventListener("htmx:afterSettle", ({ detail }) => {
   if (!left || document.activeElement !== document.body) return;
   const isSender = detail.requestConfig?.elt === left.focused;
-  const heir = isSender ? firstNew(detail.elt) : heirOf(left);
+  const heir = (isSender && firstNew(detail.elt)) || heirOf(left);
   const place = left.focused.isConnected ? left.focused : heir;
   if (place?.tabIndex < 0) place.tabIndex = -1;
   place?.focus({ preventScroll: true });
@@ -50,7 +51,7 @@ function heirOf({ part, heirs }) {
   const place = document.getElementById(part);
   const there = heirs.map((id) => document.getElementById(id)).filter((each) => place?.contains(each));
   const headings = place?.querySelectorAll("h1, h2, h3") ?? [];
-  return [...there, ...headings].find((each) => each.checkVisibility());
+  return [...there, ...headings, ...document.querySelectorAll("main h1")].find((each) => each.checkVisibility());
 }
 
 // Pause polling while the page is hidden, and resume when it is visible. The trigger "again"

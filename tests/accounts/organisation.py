@@ -55,7 +55,6 @@ class Organisation:
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def authorise(self, address: str) -> str:
-        """Let the user approve; return the URL of the redirect."""
         query = dict(parse_qsl(urlsplit(address).query))
         assert (query["client_id"], query["response_type"]) == (CLIENT_ID, "code")
         assert query["code_challenge_method"] == "S256"
@@ -64,7 +63,6 @@ class Organisation:
         return f"{query['redirect_uri']}?code={code}&state={query['state']}"
 
     def answer(self, path: str, body: str, authorization: str) -> tuple[int, Any]:
-        """Answer a request with a status and JSON."""
         self.paths.append(path)
         match path:
             case "/.well-known/openid-configuration":
@@ -72,7 +70,7 @@ class Organisation:
             case "/keys":
                 return 200, {"keys": [self._public_key()]}
             case "/token":
-                return self._token({name: each[0] for name, each in parse_qs(body).items()})
+                return self._token({name: item[0] for name, item in parse_qs(body).items()})
             case "/userinfo" if authorization == "Bearer an-access-token":
                 return 200, self.info
         return 404, {"error": "not_found"}
@@ -89,8 +87,8 @@ class Organisation:
 
     def _public_key(self) -> Any:
         public = key_pair("the provider's").public_key()
-        made = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(public))
-        return made | {"kid": "k1", "alg": "RS256", "use": "sig"}
+        key = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(public))
+        return key | {"kid": "k1", "alg": "RS256", "use": "sig"}
 
     def _token(self, sent: dict[str, str]) -> tuple[int, Any]:
         begun = self.codes.pop(sent.get("code", ""), None)
@@ -99,27 +97,26 @@ class Organisation:
         digest = hashlib.sha256(sent["code_verifier"].encode()).digest()
         assert urlsafe_b64encode(digest).rstrip(b"=").decode() == begun["code_challenge"]
         now = int(time.time())
-        said = {"iss": self.url, "aud": CLIENT_ID, "iat": now, "exp": now + 300}
-        said |= {"nonce": begun["nonce"], **self.claims, **self.over}
-        said = {name: value for name, value in said.items() if value is not None}
+        message = {"iss": self.url, "aud": CLIENT_ID, "iat": now, "exp": now + 300}
+        message |= {"nonce": begun["nonce"], **self.claims, **self.over}
+        message = {name: value for name, value in message.items() if value is not None}
         key: Any = CLIENT_SECRET * 3 if self.algorithm == "HS256" else key_pair(self.signs_with)
         signed = jwt.encode(
-            said, None if self.algorithm == "none" else key, self.algorithm, {"kid": "k1"}
+            message, None if self.algorithm == "none" else key, self.algorithm, {"kid": "k1"}
         )
         return 200, {"access_token": "an-access-token", "token_type": "Bearer", "id_token": signed}
 
 
 @contextmanager
 def answering() -> Iterator[Organisation]:
-    """Run a provider on a port of this machine."""
     organisation = Organisation()
 
     class Handler(BaseHTTPRequestHandler):
         def handle_any(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
             path, authorization = urlsplit(self.path).path, self.headers.get("authorization", "")
-            status, said = organisation.answer(path, body, authorization)
-            content = json.dumps(said).encode()
+            status, body_out = organisation.answer(path, body, authorization)
+            content = json.dumps(body_out).encode()
             self.send_response(status)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(content)))

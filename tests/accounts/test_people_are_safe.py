@@ -14,25 +14,18 @@ from django.urls import reverse
 
 from config.environment import BASE_DIR
 from dashboard.accounts.sessions import BEGAN, SEEN, UNKNOWN, client_address, is_expired
-from tests.accounts.test_rights import address
 from tests.support import wire
-from tests.support.named_urls import URLS
+from tests.support.named_urls import URLS, address
+from tests.support.second_factors import LOGIN, sign_in
 from tests.support.seeding import seed_pages
 
-LOGIN = "/accounts/login/"
 MACHINES = {"hook", "hook-without-slash", "policy-report"}
 """No browser's form posts there: a machine that has a secret, and the browser itself."""
 HOUR = 60 * 60
 
 
-def sign_in(client: Client, name: str, password: str, **more: Any) -> Any:
-    headers = more.pop("headers", {})
-    form = {"username": name, "password": password, **more}
-    return client.post(LOGIN, form, headers=headers)
-
-
 @pytest.mark.same_on_any_database
-def test_a_post_that_no_form_of_ours_made_is_refused(db: None) -> None:
+def test_a_foreign_post_is_refused(db: None) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(User.objects.create_superuser("root"))
     statuses = {
@@ -53,14 +46,14 @@ def test_the_admin_refuses_it_too(db: None) -> None:
         assert client.post(f"/admin/{action}").status_code == 403, action
 
 
-def test_a_session_that_somebody_else_began_is_not_taken_over(client: Client, vera: User) -> None:
+def test_a_foreign_session_is_not_taken_over(client: Client, vera: User) -> None:
     client.get(LOGIN)
     session = client.session
     session["planted"] = True
     session.save()
     before = session.session_key
     client.cookies["pressroom_session"] = before or ""
-    sign_in(client, "vera", "vera")
+    sign_in(client, "vera")
     assert client.session.session_key != before
     assert Client(headers={"cookie": f"pressroom_session={before}"}).get("/").status_code == 302
 
@@ -84,7 +77,7 @@ def test_a_session_ends(age: float, idle: float, is_persistent: bool, over: bool
 def test_an_expired_session_must_sign_in_again(
     client: Client, vera: User, remember: str, aged: str, leads_to: int
 ) -> None:
-    sign_in(client, "vera", "vera", **({"remember": remember} if remember else {}))
+    sign_in(client, "vera", **({"remember": remember} if remember else {}))
     assert client.get("/people/").status_code == 200
     session = client.session
     session[aged] = int(time.time()) - 12 * HOUR - 1
@@ -95,7 +88,7 @@ def test_an_expired_session_must_sign_in_again(
 
 
 def test_use_keeps_an_idle_session_alive(client: Client, vera: User) -> None:
-    sign_in(client, "vera", "vera")
+    sign_in(client, "vera")
     session = client.session
     session[SEEN] = int(time.time()) - HOUR + 100
     session.save()
@@ -108,7 +101,7 @@ def test_failed_attempts_from_elsewhere_lock_no_one_out(vera: User, settings: An
     attacker, owner = Client(), Client()
     for _ in range(11):
         refused = sign_in(attacker, "vera", "no", headers={"X-Forwarded-For": "203.0.113.9"})
-    let_in = sign_in(owner, "vera", "vera", headers={"X-Forwarded-For": "198.51.100.7"})
+    let_in = sign_in(owner, "vera", headers={"X-Forwarded-For": "198.51.100.7"})
     assert (refused.status_code, let_in.status_code) == (429, 302)
 
 
@@ -116,8 +109,8 @@ def test_an_attacker_can_t_take_on_another_address(vera: User, settings: Any) ->
     settings.BEHIND_PROXY = True
     attacker = Client()
     for number in range(11):
-        said = {"X-Forwarded-For": f"198.51.100.{number}, 203.0.113.9"}
-        refused = sign_in(attacker, "vera", "no", headers=said)
+        message = {"X-Forwarded-For": f"198.51.100.{number}, 203.0.113.9"}
+        refused = sign_in(attacker, "vera", "no", headers=message)
     assert refused.status_code == 429
 
 
@@ -149,7 +142,7 @@ def test_an_address_is_read_however_the_proxy_writes_it(
     client, headers = Client(), {"X-Forwarded-For": written}
     assert sign_in(client, "vera", "no", headers=headers).status_code == 200
     assert AccessAttempt.objects.get().ip_address == address
-    assert sign_in(client, "vera", "vera", headers=headers).status_code == 302
+    assert sign_in(client, "vera", headers=headers).status_code == 302
 
 
 def test_clients_whose_address_is_unknown_share_one_limit(vera: User, settings: Any) -> None:
@@ -172,7 +165,7 @@ def test_a_password_is_long_and_no_common_one(as_viewer: Client, bad: str) -> No
     ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)", "///x"],
 )
 def test_no_log_in_leads_to_another_site(client: Client, vera: User, to: str) -> None:
-    assert sign_in(client, "vera", "vera", next=to).url == "/"
+    assert sign_in(client, "vera", next=to).url == "/"
 
 
 @pytest.mark.parametrize("to", ["//evil.example", "https://evil.example", "/\\evil.example"])
@@ -188,7 +181,7 @@ def test_every_response_forbids_framing_and_indexing(db: None, as_administrator:
         assert answer["X-Robots-Tag"] == "noindex, nofollow", where
         assert answer["X-Content-Type-Options"] == "nosniff", where
         assert answer["Referrer-Policy"] == "same-origin", where
-        policy = {each.strip() for each in answer["Content-Security-Policy"].split(";")}
+        policy = {part.strip() for part in answer["Content-Security-Policy"].split(";")}
         expected = {"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"}
         assert expected <= policy, where
         assert "unsafe" not in answer["Content-Security-Policy"], where
@@ -196,7 +189,7 @@ def test_every_response_forbids_framing_and_indexing(db: None, as_administrator:
 
 def test_cookies_are_for_this_site_alone(client: Client, vera: User) -> None:
     client.get(LOGIN)
-    sign_in(client, "vera", "vera")
+    sign_in(client, "vera")
     for name in ("pressroom_session", "pressroom_csrf"):
         assert client.cookies[name]["httponly"]
         assert client.cookies[name]["samesite"] == "Lax"

@@ -11,17 +11,15 @@ from django.db import transaction
 from django.templatetags.static import static
 from django.test import Client
 from django.urls import reverse
-from django.urls.converters import IntConverter, StringConverter
 
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
-from dashboard.ledger.sign_in import require_second_factor_for_publishers
 from tests.conftest import logged_in, person
 from tests.support import wire
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
 from tests.support.matrix import sampled
-from tests.support.named_urls import URLS, NamedURL
+from tests.support.named_urls import URLS, address
 from tests.support.second_factors import with_a_second_factor
 from tests.support.seeding import (
     seed_approval,
@@ -34,7 +32,7 @@ from tests.support.seeding import (
 )
 
 OPEN = {"login", "account_login", "health-live", "health-ready", "favicon"}
-"""Source: DESIGN.md, Rights."""
+"""What needs no log-in: signing in, probes, and what a browser requests first."""
 BY_SECRET = {"hook", "hook-without-slash", "metrics"}
 """No log-in: a machine has none. Without the secret of the address, or of the header, there is
 nothing there."""
@@ -42,16 +40,6 @@ UNDER_WAY = {"mfa_authenticate"}
 """Pages of a login in progress; others are redirected to its start."""
 WITH_A_PROVIDER = {"single-sign-on", "single-sign-on-callback"}
 """Nothing is there unless the environment names a provider."""
-
-SAMPLES = {IntConverter: 1, StringConverter: "guessed"}
-
-
-def address(pattern: NamedURL) -> str:
-    kwargs = {
-        name: SAMPLES.get(type(converter), "some/id")
-        for name, converter in pattern.converters.items()
-    }
-    return reverse(pattern.name, kwargs=kwargs)
 
 
 def test_a_stranger_is_sent_to_the_log_in(client: Client) -> None:
@@ -83,7 +71,7 @@ def test_a_wrong_secret_finds_nothing(client: Client) -> None:
         for method in ("get", "post")
         if pattern.name in BY_SECRET | WITH_A_PROVIDER
     }
-    assert {name: found for name, found in statuses.items() if found not in (404, 405)} == {}
+    assert {name: status for name, status in statuses.items() if status not in (404, 405)} == {}
 
 
 @pytest.mark.django_db
@@ -130,8 +118,8 @@ OWN |= {"service-check", "page-opened", "overview-visited"}
 """A user's own account, appearance and notifications."""
 RELEASE_DECISIONS = {
     *("release-item", "release-check", "release-publish", "release-continue", "release-stop"),
-    *("release-cancel", "release-roll-back", "release-retry", "release-request-approval"),
-    "release-discard",
+    *("release-cancel", "release-retry", "release-request-approval"),
+    *("release-discard", "release-unschedule", "release-schedule-request"),
     *("approval-approve", "approval-decline", "approval-withdraw", "approval-send"),
 }
 NOTIFYING_TEAMS = {"target-detail", "target-delete"}
@@ -143,9 +131,20 @@ DECISIONS: dict[str, tuple[set[str], set[str]]] = {
     "service-watch": (ADMINISTRATOR, ADMINISTRATOR),
     "policy-report": (EVERYONE, EVERYONE),
     "page-create": (PUBLISHER, PUBLISHER),
+    **dict.fromkeys(
+        ("page-check", "page-rows", "page-field", "page-discard"), (PUBLISHER, PUBLISHER)
+    ),
     "page-draft": (EVERYONE, EVERYONE),
     "audience-load": (EVERYONE, EVERYONE),
     "version-publish": (PUBLISHER, PUBLISHER),
+    "version-rollback": (PUBLISHER, PUBLISHER),
+    "version-moment": (PUBLISHER, PUBLISHER),
+    **dict.fromkeys(("publish-progress", "rollback-progress"), (EVERYONE, EVERYONE)),
+    "version-scheduled": (EVERYONE, EVERYONE),
+    # A GET leads to the form.
+    **dict.fromkeys(
+        ("version-schedule", "version-request", "rollback-request"), (EVERYONE, PUBLISHER)
+    ),
     "subscription-list": (EVERYONE, EVERYONE),
     "subscription-add": (ADMINISTRATOR, ADMINISTRATOR),
     "subscription-detail": (EVERYONE, ADMINISTRATOR),
@@ -155,7 +154,10 @@ DECISIONS: dict[str, tuple[set[str], set[str]]] = {
     "receiver": (EVERYONE, ADMINISTRATOR),
     "delivery-detail": (EVERYONE, EVERYONE),
     # Only publishers make and decide on releases.
-    **dict.fromkeys(("release-new", "release-edit", "release-schedule"), (PUBLISHER, PUBLISHER)),
+    **dict.fromkeys(
+        ("release-new", "release-edit", "release-schedule", "release-roll-back"),
+        (PUBLISHER, PUBLISHER),
+    ),
     **dict.fromkeys(RELEASE_DECISIONS, (EVERYONE, PUBLISHER)),
     "approval-rule": (EVERYONE, ADMINISTRATOR),
     # Webhooks of a team, and what was sent to whom; those of a user are found by the user only.
@@ -236,7 +238,7 @@ def test_each_role_may_do_what_was_decided(
     statuses = {p.name: status(browser, method, address(p)) for p in URLS if p.name in tried}
     refused = {name for name, status in statuses.items() if status == 403}
     assert refused == {name for name in tried if role not in who[name]}
-    assert {name: found for name, found in statuses.items() if found >= 500} == {}
+    assert {name: status for name, status in statuses.items() if status >= 500} == {}
 
 
 def status(client: Client, method: str, path: str) -> int:
@@ -281,18 +283,6 @@ GUARDED = {
 NEEDED = "Publishers and administrators must sign in with a second factor."
 
 
-@pytest.fixture
-def rule(db: None) -> None:
-    """Publishers must use a second factor."""
-    require_second_factor_for_publishers(on=True, by=person("rita", "Administrators"))
-
-
-@pytest.fixture
-def mighty(db: None) -> User:
-    """Mia is in every group, so that nothing but the rule can hold her back."""
-    return person("mia", "Publishers", "Administrators")
-
-
 @pytest.mark.same_on_any_database
 @pytest.mark.usefixtures("something", "rule")
 @pytest.mark.parametrize("is_superuser", [False, True])
@@ -331,17 +321,19 @@ def test_with_one_every_door_is_as_before(mighty: User) -> None:
     statuses = {
         named: status(browser, named[1], address(pattern)) for named, pattern in GUARDED.items()
     }
-    assert {name: found for name, found in statuses.items() if found == 403 or found >= 500} == {}
+    assert {
+        name: status for name, status in statuses.items() if status == 403 or status >= 500
+    } == {}
 
 
-def test_a_right_that_is_taken_away_is_gone_at_the_next_request(paula: User) -> None:
+def test_a_revoked_right_is_gone_at_the_next_request(paula: User) -> None:
     browser = logged_in(paula)
     assert browser.get("/pages/new/").status_code == 200
     paula.groups.clear()
     assert browser.get("/pages/new/").status_code == 403
 
 
-def test_a_right_of_ones_own_counts_as_one_of_a_group_does(vera: User) -> None:
+def test_a_user_permission_counts_like_a_group_s(vera: User) -> None:
     browser = logged_in(vera)
     assert browser.get("/pages/new/").status_code == 403
     vera.user_permissions.set(Permission.objects.filter(codename="create_page"))

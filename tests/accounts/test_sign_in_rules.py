@@ -7,13 +7,14 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.urls import reverse
 
-from dashboard.ledger.models import SignInEvent, SignInPolicy
-from dashboard.ledger.sign_in import require_second_factor_for_publishers
-from dashboard.web.shell.sidebar_counts import side_counts
-from tests.conftest import logged_in, person
+from dashboard.accounts.models import SignInEvent, SignInPolicy
+from dashboard.accounts.sign_in import require_second_factor_for_publishers
+from dashboard.web.shell.sidebar_counts import shell_state
+from tests.conftest import logged_in
 from tests.support.clock import stopped
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
+from tests.support.html import elements, response_text
+from tests.support.publish_dialog import ADDRESS, publish, shown
 from tests.support.publishing_service import PublishingService
 from tests.support.second_factors import (
     APP,
@@ -22,39 +23,23 @@ from tests.support.second_factors import (
     browser_at_a_name,
     code_of,
     confirm,
+    is_signed_in,
     set_up_app,
     sign_in,
     with_a_second_factor,
 )
-from tests.web.publishing.test_publish import ADDRESS, publish, shown
 
 RULES, SETTINGS = "/accounts/rules/", "/accounts/settings/"
 NEEDED = "Publishers and administrators must sign in with a second factor."
 
 
 @pytest.fixture
-def rule(ada: User) -> None:
-    """The rule is on."""
-    require_second_factor_for_publishers(on=True, by=ada)
-
-
-@pytest.fixture
-def mighty(db: None) -> User:
-    """Mia is in every group, so that nothing but the rule can hold her back."""
-    return person("mia", "Publishers", "Administrators")
-
-
-@pytest.fixture
 def service(fake_service: FakeService) -> PublishingService:
-    fake_service.answer = made = PublishingService()
-    return made
+    fake_service.answer = service = PublishingService()
+    return service
 
 
-def say(answer: Any) -> str:
-    return text(answer.content.decode())
-
-
-def test_a_publish_is_refused_without_one_and_happens_with_it(
+def test_a_publish_needs_and_uses_the_second_factor(
     rule: None, paula: User, service: PublishingService
 ) -> None:
     plain = logged_in(paula)
@@ -65,7 +50,7 @@ def test_a_publish_is_refused_without_one_and_happens_with_it(
     assert len(service.keys) == 1
 
 
-def test_a_session_from_before_the_rule_is_held_to_it(
+def test_an_older_session_must_follow_the_new_rule(
     ada: User, paula: User, service: PublishingService
 ) -> None:
     client = logged_in(paula)
@@ -76,7 +61,7 @@ def test_a_session_from_before_the_rule_is_held_to_it(
     assert client.get(ADDRESS).status_code == 200
 
 
-def test_a_session_in_which_one_is_set_up_may_go_on_at_once(
+def test_a_session_continues_after_setting_up_a_factor(
     rule: None, paula: User, service: PublishingService
 ) -> None:
     client = logged_in(paula)
@@ -127,28 +112,24 @@ def test_no_way_to_publish_is_offered_without_one(
     ] == []
 
 
-def test_who_is_to_have_one_is_led_to_it_and_viewers_read_on(
-    rule: None, paula: User, vera: User
-) -> None:
+def test_required_users_are_led_to_set_up_a_factor(rule: None, paula: User, vera: User) -> None:
     publisher, viewer = Client(), Client()
     assert sign_in(publisher, "paula", next="/people/").url == f"{SETTINGS}#sign-in"
     assert sign_in(viewer, "vera", next="/people/").url == "/people/"
-    said = "Publishing requires two-factor authentication. You have read-only access"
-    assert said in say(publisher.get("/find/"))
-    assert said not in say(viewer.get("/find/"))
+    message = "Publishing requires two-factor authentication. You have read-only access"
+    assert message in response_text(publisher.get("/find/"))
+    assert message not in response_text(viewer.get("/find/"))
     set_up_app(publisher, paula)
-    assert said not in say(publisher.get("/find/"))
+    assert message not in response_text(publisher.get("/find/"))
 
 
 @pytest.mark.parametrize("at", ["", "auth/user/", "auth/user/add/", "embedded_api/apikey/add/"])
-def test_the_admin_gives_no_rights_and_no_keys_without_one(
-    rule: None, mighty: User, at: str
-) -> None:
+def test_the_admin_needs_rights_to_grant_rights(rule: None, mighty: User, at: str) -> None:
     mighty.is_staff = mighty.is_superuser = True
     mighty.save()
     answer = logged_in(mighty).get(f"/admin/{at}", follow=True)
     assert answer.status_code == 403
-    assert NEEDED in say(answer)
+    assert NEEDED in response_text(answer)
     assert logged_in(mighty).post(f"/admin/{at}").status_code in (302, 403)
     assert with_a_second_factor(mighty).get(f"/admin/{at}").status_code == 200
 
@@ -162,17 +143,15 @@ def test_the_rule_costs_a_request_no_query(
         client.get("/accounts/password/")
 
 
-def test_an_administrator_switches_the_rule_and_it_is_on_record(
-    as_administrator: Client, ada: User
-) -> None:
-    assert "Off" in say(as_administrator.get(RULES))
+def test_switching_the_rule_is_on_record(as_administrator: Client, ada: User) -> None:
+    assert "Off" in response_text(as_administrator.get(RULES))
     confirm(as_administrator, ada)
     answer = as_administrator.post(RULES, {"do": "on"}, follow=True)
     # Who switches it on is held to it as well.
-    assert "You have read-only access until you set it up" in say(answer)
+    assert "You have read-only access until you set it up" in response_text(answer)
     assert as_administrator.get(RULES).status_code == 403
     set_up_app(as_administrator, ada)
-    html = say(as_administrator.get(RULES))
+    html = response_text(as_administrator.get(RULES))
     assert "Second factor for publishers: required" in html
     as_administrator.post(RULES, {"do": "on"})
     as_administrator.post(RULES, {"do": "off"})
@@ -205,16 +184,12 @@ def test_an_administrator_helps_who_lost_a_telephone(
     address_of = reverse("second-factor-reset", args=[paula.pk])
     assert address_of in [e.attributes.get("href") for e in elements(html, "a")]
     confirm(as_administrator, ada)
-    assert "Reset the second factor of paula" in say(as_administrator.get(address_of))
+    assert "Reset the second factor of paula" in response_text(as_administrator.get(address_of))
     reset(as_administrator, paula)
-    said = say(as_administrator.get(RULES))
-    assert "Second factor of paula reset. paula is signed out of all browsers." in said
-    assert "Reset the second factor of paula" in said
+    notice = response_text(as_administrator.get(RULES))
+    assert "Second factor of paula reset. paula is signed out of all browsers." in notice
+    assert "Reset the second factor of paula" in notice
     assert sign_in(Client(), "paula").url == "/"
-
-
-def is_in(client: Client) -> bool:
-    return client.get("/find/").status_code == 200
 
 
 def test_a_reset_signs_the_person_out_everywhere(
@@ -222,17 +197,17 @@ def test_a_reset_signs_the_person_out_everywhere(
 ) -> None:
     browser = with_a_second_factor(paula)
     confirm(as_administrator, ada)
-    asks = as_administrator.get(reverse("second-factor-reset", args=[paula.pk]))
-    assert "is signed out of all browsers." in say(asks)
-    assert is_in(browser)
+    page = as_administrator.get(reverse("second-factor-reset", args=[paula.pk]))
+    assert "is signed out of all browsers." in response_text(page)
+    assert is_signed_in(browser)
     reset(as_administrator, paula)
     assert browser.get("/find/").url == "/accounts/login/?next=/find/"
-    assert is_in(as_administrator)
+    assert is_signed_in(as_administrator)
     sign_in(browser, "paula")
-    assert is_in(browser)
+    assert is_signed_in(browser)
 
 
-def test_a_reset_signs_out_although_the_clock_was_set_back(
+def test_a_reset_signs_out_despite_a_clock_set_back(
     as_administrator: Client, ada: User, paula: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     confirm(as_administrator, ada)
@@ -240,21 +215,21 @@ def test_a_reset_signs_out_although_the_clock_was_set_back(
     for ahead_s in (40, -40):
         clock.advance(ahead_s)
         browser = with_a_second_factor(paula)
-        assert is_in(browser)
+        assert is_signed_in(browser)
         reset(as_administrator, paula)
-        assert not is_in(browser)
+        assert not is_signed_in(browser)
 
 
-def test_a_reset_of_ones_own_leaves_this_browser_alone_signed_in(ada: User) -> None:
+def test_a_reset_keeps_only_this_browser_signed_in(ada: User) -> None:
     here = logged_in(ada)
     secret = set_up_app(here, ada)
     elsewhere = Client()
     sign_in(elsewhere, "ada")
     elsewhere.post(STEP, {"code": code_of(secret)})
-    assert is_in(elsewhere)
+    assert is_signed_in(elsewhere)
     reset(here, ada)
-    assert "is signed out of all other browsers." in say(here.get(RULES))
-    assert not is_in(elsewhere)
+    assert "is signed out of all other browsers." in response_text(here.get(RULES))
+    assert not is_signed_in(elsewhere)
 
 
 def test_a_reset_without_factors_signs_no_one_out(
@@ -262,8 +237,8 @@ def test_a_reset_without_factors_signs_no_one_out(
 ) -> None:
     confirm(as_administrator, ada)
     reset(as_administrator, paula)
-    assert "paula had no second factor." in say(as_administrator.get(RULES))
-    assert is_in(as_publisher)
+    assert "paula had no second factor." in response_text(as_administrator.get(RULES))
+    assert is_signed_in(as_publisher)
 
 
 def test_an_administrators_new_password_signs_the_person_out_everywhere(
@@ -271,15 +246,15 @@ def test_an_administrators_new_password_signs_the_person_out_everywhere(
 ) -> None:
     ada.is_staff = True
     ada.save()
-    assert is_in(as_publisher)
+    assert is_signed_in(as_publisher)
     new = "a longer sentence 7"
     form = {"password1": new, "password2": new, "usable_password": "true"}
     staff, address = logged_in(ada), f"/admin/auth/user/{paula.pk}/password/"
     assert staff.post(address, form).status_code == 302
-    assert not is_in(as_publisher)
-    assert is_in(staff)
+    assert not is_signed_in(as_publisher)
+    assert is_signed_in(staff)
     sign_in(as_publisher, "paula", new)
-    assert is_in(as_publisher)
+    assert is_signed_in(as_publisher)
 
 
 def test_the_password_is_required_again_before_a_reset(
@@ -312,8 +287,8 @@ def test_the_page_costs_as_many_queries_for_many_people(
     as_administrator: Client, django_assert_max_num_queries: Any
 ) -> None:
     for number in range(20):
-        made = User.objects.create_user(f"person{number}")
-        made.groups.set(Group.objects.all())
-    side_counts()  # counted once for the pages of a while
+        user = User.objects.create_user(f"person{number}")
+        user.groups.set(Group.objects.all())
+    shell_state()  # counted once for the pages of a while
     with django_assert_max_num_queries(12):
         as_administrator.get(RULES)

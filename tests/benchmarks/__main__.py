@@ -22,6 +22,7 @@ from tests.benchmarks.measuring import TURN_S
 PARTS = {
     "lists": lists.beside_peers,
     "counts": lists.counts,
+    "overview": pages.overview,
     "waiting": pages.three_answers,
     "weight": pages.weight,
     "memory": memory.figures,

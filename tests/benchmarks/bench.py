@@ -7,12 +7,12 @@ import subprocess
 import sys
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 
 import httpx
 from django.core.management import call_command
+from django.utils.functional import cached_property
 
 from config.environment import BASE_DIR
 from tests.benchmarks.fresh_process import Done, in_fresh_process

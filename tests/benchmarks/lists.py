@@ -50,8 +50,8 @@ def beside_peers(bench: Bench) -> Iterator[Figure]:
         except CalledProcessError as error:
             reason = " ".join(error.stderr.decode().split())[-200:]
             yield Figure(f"lists of {name}", None, beside=reason)
-    for each in LISTS:
-        yield from _beside_peers(each, bench, peers)
+    for item in LISTS:
+        yield from _beside_peers(item, bench, peers)
 
 
 def _beside_peers(each: List, bench: Bench, peers: dict[str, Site]) -> Iterator[Figure]:
@@ -83,8 +83,8 @@ def _other_rows(each: List, bench: Bench) -> Iterator[str]:
         return (f"/pages/page_{number}/" for number in range(1, bench.rows // A_LIST))
     elsewhere = bench.serve(bench.embedded)  # Its cache is another one.
     address, parts = each.address, []
-    while found := MORE.search(elsewhere.client.get(address).text):
-        address = urljoin(address, unescape(found[1]))
+    while match := MORE.search(elsewhere.client.get(address).text):
+        address = urljoin(address, unescape(match[1]))
         parts.append(address)
     return iter(parts)
 
@@ -106,7 +106,7 @@ def _counts() -> list[Figure]:
     settings.SERVICE_TRANSPORT = "tests.support.fake_service.FakeServiceTransport"
     service = FakeServiceTransport.service.answer = Service()
     vera = logged_in(person("vera", "Publishers"))
-    return [figure for each in LISTS for figure in _counts_of(each, vera, service)]
+    return [figure for item in LISTS for figure in _counts_of(item, vera, service)]
 
 
 def _counts_of(each: List, client: Any, service: Service) -> Iterator[Figure]:
@@ -116,10 +116,10 @@ def _counts_of(each: List, client: Any, service: Service) -> Iterator[Figure]:
     for _ in range(2):
         assert client.get(each.address).status_code == 200
     service.calls.clear()
-    with CaptureQueriesContext(connection) as made:
+    with CaptureQueriesContext(connection) as queries:
         client.get(each.address)
     what, calls = f"{each.name}, {A_LIST} rows", ", ".join(service.calls)
-    tables = Counter(TABLE.findall(query["sql"])[0] for query in made)
+    tables = Counter(TABLE.findall(query["sql"])[0] for query in queries)
     beside = ", ".join(f"{count} to {table}" for table, count in sorted(tables.items()))
-    yield Figure(f"{what}: queries", len(made), QUERIES, "", beside)
+    yield Figure(f"{what}: queries", len(queries), QUERIES, "", beside)
     yield Figure(f"{what}: calls of the service", len(service.calls), each.calls, "", calls)

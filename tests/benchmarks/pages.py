@@ -1,4 +1,4 @@
-"""Single pages: one that waits for three answers, and what a browser loads of each."""
+"""Single pages: the overview, one that waits for three answers, and what a browser loads of all."""
 
 from collections.abc import Iterator
 from statistics import median
@@ -15,6 +15,7 @@ from tests.browser.weight import COLD_KB, COLD_REQUESTS, SECOND_KB, SECOND_REQUE
 from tests.support.dashboards import over_http
 from tests.support.processes import demo
 
+OF_PAGES = 1.33
 DELAY_MS, OF_SLOWEST, OF_ONE_ANSWER = 100, 1.35, 1.5
 VERSIONS = "/pages/page_1/audiences/aud_0/versions/"
 NO_PAGES = ("no such page", "page never seen")
@@ -28,12 +29,23 @@ def three_answers(bench: Bench) -> Iterator[Figure]:
     three = Side("three answers", site, f"{VERSIONS}ver_2/publish/")
     three.get()
     assert len(service.calls) == 3, service.calls
-    one = Side("one", site, VERSIONS)
-    bench.take_turns(three, one)
-    what, beside = f"page of three answers, {DELAY_MS} ms each", f"{three}; {one}"
-    wait, cost = median(three.waits_ms) / DELAY_MS, three.cost_ms / one.cost_ms
+    item = Side("one", site, VERSIONS)
+    bench.take_turns(three, item)
+    what, beside = f"page of three answers, {DELAY_MS} ms each", f"{three}; {item}"
+    wait, cost = median(three.waits_ms) / DELAY_MS, three.cost_ms / item.cost_ms
     yield Figure(f"{what}: median of the slowest answer", wait, OF_SLOWEST, "×", beside)
     yield Figure(f"{what}: processor time of one answer's", cost, OF_ONE_ANSWER, "×", beside)
+
+
+def overview(bench: Bench) -> Iterator[Figure]:
+    """Measure the overview beside the list of pages, on the demo's data."""
+    site = bench.log_in(bench.stack.enter_context(demo(bench.new_folder("first"))), name="demo")
+    ours, pages = Side("overview", site, "/"), Side("pages", site, "/pages/")
+    bench.take_turns(ours, pages)
+    cost = ours.cost_ms / pages.cost_ms
+    yield Figure(
+        "overview: processor time of that of pages", cost, OF_PAGES, "×", f"{ours}; {pages}"
+    )
 
 
 def weight(bench: Bench) -> Iterator[Figure]:

@@ -28,8 +28,8 @@ def figures(bench: Bench) -> Iterator[Figure]:
     key = in_fresh_process(dashboard.env, _issue_key).result
     server = bench.serve(dashboard).server
     with httpx.Client(base_url=server.url, headers={"x-api-key": key}, timeout=60) as service:
-        found = {query: _search(service, query) for query in _queries(service, bench.seed)}
-    typical_ms = {query: ms for query, (ms, count) in found.items() if 0 < count <= MOST_MATCHES}
+        matching = {query: _search(service, query) for query in _queries(service, bench.seed)}
+    typical_ms = {query: ms for query, (ms, count) in matching.items() if 0 < count <= MOST_MATCHES}
     search_ms, used = median(typical_ms.values()), usage(server)
     beside = (
         f"≤ {max(typical_ms.values()):.1f} ms; {used.memory_mb:.0f} MB, {used.page_faults} faults"
@@ -85,7 +85,7 @@ def _like_ms(queries: Iterable[str]) -> list[float]:
 def _shares_of_like(queries: Iterable[str]) -> dict[str, float]:
     """Return what part of LIKE's time each search takes; both are called in turn, without HTTP."""
     from dashboard.embedded_api.models import Tenant
-    from dashboard.embedded_api.people_search import find_people
+    from dashboard.embedded_api.routers.people import find_people
 
     tenant_id, shares = Tenant.objects.get().pk, {}
     for query in queries:

@@ -18,9 +18,9 @@ from tests.benchmarks.figures import Figure
         (Figure("told for comparison", 866), None),
         (Figure("not measured", None, 12), None),
     ],
-    ids=lambda given: getattr(given, "what", ""),
+    ids=lambda source: getattr(source, "what", ""),
 )
-def test_a_goal_is_met_at_it_and_on_its_better_side(figure: Figure, is_met: bool | None) -> None:
+def test_a_goal_is_met_at_its_value_or_better(figure: Figure, is_met: bool | None) -> None:
     assert figure.is_met is is_met
 
 
@@ -34,7 +34,7 @@ def test_a_goal_is_met_at_it_and_on_its_better_side(figure: Figure, is_met: bool
         (Figure("e", None, 60, "", "no | here"), "| e | not measured | ≤ 60 |  | no \\| here |"),
     ],
 )
-def test_a_figure_stands_beside_its_goal_and_a_miss_is_bold(figure: Figure, row: str) -> None:
+def test_a_missed_goal_is_bold_beside_its_figure(figure: Figure, row: str) -> None:
     assert str(figure) == row
 
 

@@ -3,6 +3,7 @@
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from tests.browser.more_releases import CANCELED, DRAFT
@@ -19,8 +20,8 @@ LONG_TALK = """SELECT a.page_id, a.id FROM embedded_api_conversation c
 SUBSCRIPTION = "SELECT subscription_id FROM ledger_subscriptionrecord ORDER BY 1 LIMIT 1"
 VIEWER = "SELECT id FROM auth_user WHERE username = 'viewer'"
 RELEASE = "SELECT id FROM releases_release WHERE name = ?"
-VIEW = "SELECT id FROM ledger_savedview WHERE name = 'Unpublished changes'"
-APPROVAL = "SELECT id FROM ledger_approvalrequest ORDER BY id LIMIT 1"
+VIEW = "SELECT id FROM saved_views_savedview WHERE name = 'Unpublished changes'"
+APPROVAL = "SELECT id FROM approvals_approvalrequest ORDER BY id LIMIT 1"
 TARGET = "SELECT id FROM notifications_webhooktarget ORDER BY id LIMIT 1"
 DELIVERY = "SELECT id FROM notifications_delivery ORDER BY id DESC LIMIT 1"
 NOTIFIED = "/accounts/settings/notifications/webhooks/"
@@ -42,26 +43,30 @@ def database_of(server: Running) -> Path:
     return server.log.parent / "demo.sqlite3"
 
 
+def execute(
+    server: Running, statement: str, *values: object, **named_values: object
+) -> list[tuple[Any, ...]]:
+    """Execute SQL on the database of the demo; return the rows of a query."""
+    with closing(sqlite3.connect(database_of(server), timeout=30)) as database, database:
+        return database.execute(statement, named_values or values).fetchall()
+
+
 def addresses(server: Running) -> dict[str, str]:
     """Return the addresses by name."""
-    with closing(sqlite3.connect(database_of(server))) as database:
 
-        def one(query: str, *values: str) -> list[str]:
-            row = database.execute(query, values).fetchone()
-            return [quote(quote(str(value), safe="")) for value in row]
+    def first(query: str, *values: str) -> list[str]:
+        return [quote(quote(str(value), safe="")) for value in execute(server, query, *values)[0]]
 
-        page_id, audience_id = one(AUDIENCE)
-        audience = f"/pages/{page_id}/audiences/{audience_id}/"
-        [latest] = one(LATEST, audience_id)
-        talk_page, talk_audience = one(LONG_TALK)
-        [subscription_id] = one(SUBSCRIPTION)
-        [viewer] = one(VIEWER)
-        accepted, unknown = one(OPERATION, "accepted"), one(OPERATION, "unknown")
-        [approval], [target], [delivery] = one(APPROVAL), one(TARGET), one(DELIVERY)
-        [view] = one(VIEW)
-        releases = {
-            state: f"/releases/{one(RELEASE, name)[0]}/" for state, name in RELEASES.items()
-        }
+    page_id, audience_id = first(AUDIENCE)
+    audience = f"/pages/{page_id}/audiences/{audience_id}/"
+    [latest] = first(LATEST, audience_id)
+    talk_page, talk_audience = first(LONG_TALK)
+    [subscription_id] = first(SUBSCRIPTION)
+    [viewer] = first(VIEWER)
+    accepted, unknown = first(OPERATION, "accepted"), first(OPERATION, "unknown")
+    [approval], [target], [delivery] = first(APPROVAL), first(TARGET), first(DELIVERY)
+    [view] = first(VIEW)
+    releases = {state: f"/releases/{first(RELEASE, name)[0]}/" for state, name in RELEASES.items()}
     return {
         "overview": "/",
         "pages": "/pages/",

@@ -25,11 +25,12 @@ from playwright.sync_api import (
 
 from tests.browser.many_services import ManyServices, Places
 from tests.browser.more_releases import add_releases
-from tests.support.dashboards import Dashboard, over_http
+from tests.support.dashboards import over_http
 from tests.support.fake_service import Answer
 from tests.support.processes import Running, demo, fill_as_the_demo_does
 from tests.support.publishing_service import PublishingService
 from tests.support.shared_files import made_once
+from tests.support.worker_processes import WorkerDashboard
 
 # Debian's Chromium without windows takes two thirds of the time of the one with them.
 BUILDS = (Path("/usr/bin/chromium-headless-shell"), Path("/usr/bin/chromium"))
@@ -37,6 +38,9 @@ CHROMIUM = Path(os.environ.get("CHROMIUM_PATH") or next(filter(Path.exists, BUIL
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
+    "--in-process-gpu",
+    "--no-zygote",
+    "--num-raster-threads=1",
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
@@ -283,7 +287,7 @@ def lone_page(browser: Browser, server: Running, troubles: list[str]) -> Iterato
 
 def token(context: BrowserContext) -> str:
     """Return what a form of a profile sends against forgery."""
-    return next(each["value"] for each in context.cookies() if each["name"].endswith("_csrf"))
+    return next(cooky["value"] for cooky in context.cookies() if cooky["name"].endswith("_csrf"))
 
 
 def end_session(context: BrowserContext) -> None:
@@ -347,13 +351,21 @@ def services() -> ManyServices:
 
 
 @pytest.fixture(scope="session")
-def running(services: ManyServices, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A dashboard before these services, once a worker."""
+def services_dashboard(
+    services: ManyServices, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[WorkerDashboard]:
+    """A dashboard before these services, once a worker of the suite."""
     with over_http(services) as url:
-        dashboard = Dashboard(tmp_path_factory.mktemp("services"), url)
+        dashboard = WorkerDashboard(tmp_path_factory.mktemp("services"), url)
         dashboard.prepare()
-        with dashboard.started() as started:
-            yield started
+        yield dashboard
+
+
+@pytest.fixture(scope="session")
+def running(services_dashboard: WorkerDashboard) -> Iterator[Running]:
+    """The server of that dashboard; no worker runs."""
+    with services_dashboard.started() as started:
+        yield started
 
 
 @pytest.fixture(scope="package")

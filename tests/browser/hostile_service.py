@@ -29,7 +29,7 @@ BREAKS_OUT = [
 
 def short(texts: list[str]) -> list[str]:
     # A lone surrogate can't be sent in UTF-8; the fault matrix has it.
-    return [each for each in texts if len(each) < 300 and "\ud800" not in each]
+    return [text for text in texts if len(text) < 300 and "\ud800" not in text]
 
 
 ALL_MARKUP = 2
@@ -43,9 +43,9 @@ def rounds() -> list[str]:
     """
     texts = [*BREAKS_OUT, *short(PAYLOADS)]
     hiding = [
-        each for each in texts if any(mark in each for mark in ("<!--", "CDATA", "```", "~~~"))
+        text for text in texts if any(mark in text for mark in ("<!--", "CDATA", "```", "~~~"))
     ]
-    texts = [each for each in texts if each not in hiding]
+    texts = [text for text in texts if text not in hiding]
     return ["\n".join(texts[:30]), "\n".join([*texts[30:], *hiding]), *URLS]
 
 
@@ -61,11 +61,11 @@ def filled(value: Any, text: str) -> Any:
     match value:
         case dict():
             return {
-                name: filled(each, as_identifier(text) if name.endswith("Id") else text)
-                for name, each in value.items()
+                name: filled(item, as_identifier(text) if name.endswith("Id") else text)
+                for name, item in value.items()
             }
         case list():
-            return [filled(each, text) for each in value]
+            return [filled(item, text) for item in value]
         case str():
             return text
     return value
@@ -96,7 +96,7 @@ class HostileService:
 
     def __call__(self, request: httpx.Request) -> httpx.Response:  # noqa: PLR0911
         path = request.url.raw_path.decode().partition("?")[0]
-        segments = [unquote(each) for each in path.split("/")[2:]]
+        segments = [unquote(part) for part in path.split("/")[2:]]
         self.paths.append(segments)
         match request.method, segments:
             case "PATCH", [_, subscription_id]:

@@ -50,7 +50,7 @@ class ManyServices:
         return Places(mark)
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
-        mark = next((each for each in self.by_mark if each in request.url.path), "")
+        mark = next((item for item in self.by_mark if item in request.url.path), "")
         if not mark:
             return httpx.Response(404, json={})
         plain = httpx.Request(

@@ -73,23 +73,23 @@ MOVING = """document.getAnimations().map((each) => each.effect.target.outerHTML.
 
 def moving(page: Page) -> list[str]:
     """Return what moves in a page without motion."""
-    return [f"moves: {each}" for each in page.evaluate(MOVING)]
+    return [f"moves: {problem}" for problem in page.evaluate(MOVING)]
 
 
 def in_forced_colours(page: Page) -> list[str]:
     """Return what is amiss in the few colours of a system; only a wide page has its navigation."""
     page.set_viewport_size(WIDE)
     page.emulate_media(forced_colors="active")
-    found = [f"in forced colours, not marked: {each}" for each in page.evaluate(UNMARKED)]
+    matching = [f"in forced colours, not marked: {problem}" for problem in page.evaluate(UNMARKED)]
     page.emulate_media(forced_colors="none")
-    return found
+    return matching
 
 
 def zoomed(page: Page) -> list[str]:
     """Return what is amiss at 200 %."""
     page.set_viewport_size(ZOOMED)
-    found = [f"at 200 %, too wide: {each}" for each in page.evaluate(TOO_WIDE)]
-    return found + [f"at 200 %, {each}" for each in page.evaluate(OVERLAPPING)]
+    matching = [f"at 200 %, too wide: {problem}" for problem in page.evaluate(TOO_WIDE)]
+    return matching + [f"at 200 %, {problem}" for problem in page.evaluate(OVERLAPPING)]
 
 
 def on_paper(page: Page) -> list[str]:
@@ -97,10 +97,10 @@ def on_paper(page: Page) -> list[str]:
     page.set_viewport_size(PAPER)
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
     page.emulate_media(media="print")
-    found = [f"on paper, {each}" for each in page.evaluate(ON_PAPER)]
-    found += [f"on paper, too wide: {each}" for each in page.evaluate(TOO_WIDE)]
+    matching = [f"on paper, {problem}" for problem in page.evaluate(ON_PAPER)]
+    matching += [f"on paper, too wide: {problem}" for problem in page.evaluate(TOO_WIDE)]
     page.emulate_media(media="screen")
-    return found
+    return matching
 
 
 Mode = Callable[[Page], list[str]]

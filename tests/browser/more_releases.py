@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
+from secrets import token_hex
 
 SCHEDULED = "SELECT id FROM releases_release WHERE state = 'scheduled'"
 DRAFT, CANCELED = "Winter wording, a draft", "Winter wording, canceled"
@@ -36,7 +37,7 @@ def _add_release(
     database: sqlite3.Connection, name: str, columns: dict[str, str | None], item_state: str
 ) -> int:
     [original] = database.execute(SCHEDULED).fetchone()
-    changes = columns | {"name": name, "wake_at": None}
+    changes = columns | {"name": name, "form_key": token_hex(), "wake_at": None}
     [release] = _copy(database, "releases_release", ("id", original), changes)
     items = {"release_id": release, "state": item_state}
     _copy(database, "releases_releaseitem", ("release_id", original), items)

@@ -37,6 +37,8 @@ class Picture:
 
 FIRST_AUDIENCE = "css:#audience-results tbody a"
 CONVERSATION = ("Fleet telematics for regional carriers", FIRST_AUDIENCE, "Conversation")
+CHANGED = "/audiences/?live=changed"
+LIVE = ("css:#results tbody th a",)
 ROLL_BACK = ("Fleet telematics for regional carriers", FIRST_AUDIENCE, "Versions", "Roll back to 1")
 COMPARE = (
     "Fleet telematics for regional carriers",
@@ -49,7 +51,9 @@ PICTURES = (
     Picture("pages-dark", "/pages/", scheme="dark"),
     Picture("overview-phone", "/", width=390, height=800),
     Picture("conversation", "/pages/?q=fleet+telematics", CONVERSATION),
-    Picture("publish", "/pages/?q=fleet+telematics", ROLL_BACK, "dialog[open] form"),
+    Picture("live", CHANGED, LIVE, ".text-panel"),
+    Picture("publish", CHANGED, (*LIVE, "css:.text-panel a.primary"), "dialog[open] form"),
+    Picture("roll-back", "/pages/?q=fleet+telematics", ROLL_BACK, "dialog[open] form"),
     Picture("notifications", "/", ("css:.bar [popovertarget=notices]",), "#notices .notice"),
     Picture("compare", "/pages/?q=fleet+telematics", COMPARE, "#compare-text"),
 )
@@ -69,8 +73,8 @@ def take(browser: Browser, base_url: str, picture: Picture) -> Path:
     for step in picture.steps:
         selector = step.removeprefix("css:")
         is_name = selector == step
-        found = page.get_by_role("link", name=step) if is_name else page.locator(selector)
-        found.first.click()
+        locator = page.get_by_role("link", name=step) if is_name else page.locator(selector)
+        locator.first.click()
         page.wait_for_load_state("networkidle")
     page.wait_for_load_state("networkidle")
     page.locator(picture.shows).first.wait_for()

@@ -1,36 +1,29 @@
 """What the demo's service has planned comes true without a wait."""
 
-import sqlite3
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 from playwright.sync_api import Page
 
-from dashboard.contract.dates import write_mark
-from tests.browser.addresses import database_of
+from dashboard.contract.wire import write_mark
+from tests.browser.addresses import execute
 from tests.browser.conftest import until
 from tests.support.processes import Running
 
-JUST_ASKED = """SELECT DISTINCT audience_id FROM embedded_api_version
-  WHERE queued_at > :lately AND published_at > :now"""
+GO_LIVE = """UPDATE embedded_api_version
+  SET processing_at = min(processing_at, :now), published_at = min(published_at, :now),
+    obsolete_at = min(obsolete_at, :now), archived_at = min(archived_at, :now)
+  WHERE audience_id IN (SELECT audience_id FROM embedded_api_version
+    WHERE queued_at > :lately AND published_at > :now)"""
 RUNNING = "SELECT count(*) FROM releases_release WHERE state = 'running'"
 PATIENCE_OF_A_RELEASE_S = 120
 """Its worker reads what it sent ever less often."""
-DATES = ("processing_at", "published_at", "obsolete_at", "archived_at")
 
 
 def go_live(server: Running) -> None:
     """Let what was published in the last minutes be live, as if it had been processed."""
     now = datetime.now(UTC)
-    marks = {"now": write_mark(now), "lately": write_mark(now - timedelta(minutes=5))}
-    with closing(sqlite3.connect(database_of(server), timeout=30)) as database, database:
-        for (audience_id,) in database.execute(JUST_ASKED, marks).fetchall():
-            for date in DATES:
-                database.execute(
-                    f"UPDATE embedded_api_version SET {date} = :now"  # of DATES
-                    f" WHERE audience_id = :audience_id AND {date} > :now",
-                    marks | {"audience_id": audience_id},
-                )
+    lately = write_mark(now - timedelta(minutes=5))
+    execute(server, GO_LIVE, now=write_mark(now), lately=lately)
 
 
 def see_releases_end(page: Page, server: Running) -> None:
@@ -38,8 +31,7 @@ def see_releases_end(page: Page, server: Running) -> None:
 
     def have_ended() -> bool:
         go_live(server)
-        with closing(sqlite3.connect(database_of(server), timeout=30)) as database:
-            [count] = database.execute(RUNNING).fetchone()
+        [[count]] = execute(server, RUNNING)
         # Their worker reads the service every few seconds: to ask more often would only cost.
         page.wait_for_timeout(200)
         return count == 0

@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.addresses import addresses
 from tests.browser.conftest import log_in
-from tests.browser.test_every_page import MAX_SHIFT, NOTE_SHIFTS
+from tests.browser.looks import MAX_SHIFT, NOTE_SHIFTS
 from tests.support.durations import AGES
 from tests.support.processes import Running
 
@@ -32,7 +32,7 @@ def stand_still(page: Page) -> None:
     page.clock.pause_at(datetime.now(UTC) + timedelta(hours=1))
 
 
-def test_every_age_goes_on_in_the_words_of_the_server(timed_page: Page) -> None:
+def test_ages_advance_in_the_server_s_words(timed_page: Page) -> None:
     stand_still(timed_page)
     timed_page.evaluate(DRAW, [seconds - 10 for seconds in AGES])
     timed_page.clock.run_for(10_000)
@@ -50,7 +50,7 @@ def test_a_hidden_tab_pauses_and_catches_up(timed_page: Page) -> None:
     assert timed_page.evaluate(SHOWN) == ["12 min"]
 
 
-def test_the_life_of_a_version_goes_on_and_nothing_moves(timed_page: Page, server: Running) -> None:
+def test_a_version_s_steps_grow_without_moving_others(timed_page: Page, server: Running) -> None:
     timed_page.add_init_script(NOTE_SHIFTS)
     log_in(timed_page, to=addresses(server)["versions"])
     ages = timed_page.locator(".life [data-age]")

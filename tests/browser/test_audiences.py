@@ -12,15 +12,15 @@ LIST = "/audiences/?sort=name"
 
 def bar(page: Page) -> str:
     """Return the words of the bar, empty while there is none."""
-    found = page.locator("[data-selection-bar]")
-    return found.inner_text() if found.is_visible() else ""
+    locator = page.locator("[data-selection-bar]")
+    return locator.inner_text() if locator.is_visible() else ""
 
 
 def checked(page: Page) -> list[bool]:
     """Return which of the first six rows are checked."""
     boxes = page.locator("#rows input[name=audience]")
-    found: list[bool] = boxes.evaluate_all("all => all.slice(0, 6).map((each) => each.checked)")
-    return found
+    result: list[bool] = boxes.evaluate_all("all => all.slice(0, 6).map((each) => each.checked)")
+    return result
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
@@ -12,28 +10,29 @@ from tests.browser.addresses import RELEASES, addresses
 from tests.browser.barriers import AXE, WHOLE, barriers
 from tests.browser.conftest import PATIENCE_S, confirm, open_page, settle, sign_in
 from tests.browser.layers import layers
-from tests.browser.modes import MODES, TOO_WIDE, moving
+from tests.browser.looks import MAX_SHIFT, NOTE_SHIFTS, Look, wrong_in_shape, wrong_with
+from tests.browser.modes import MODES, moving
 from tests.browser.weight import (
     COLD_KB,
     COLD_REQUESTS,
     SECOND_KB,
     SECOND_REQUESTS,
+    VISITS,
     weighed,
 )
 from tests.support.matrix import sampled
 from tests.support.processes import Running
 
-Look = tuple[Literal["light", "dark"], int]
 LOOKS: list[Look] = [
     (theme, width) for theme in ("light", "dark") for width in (1280, 360, 768, 1920)
 ]
-MAX_SHIFT = 0.02
 NOT_THERE = {"page never seen", "no such page"}
 ASKS_LATER = {"find": 1, "audience": 1, "versions": 1}
 ASKS_LATER |= {"audiences": 1, "audiences filtered": 1, "changed view": 1}
 OWN_FILES = {
     "notification settings": 1,
     "create page": 1,
+    "release to schedule": 1,
     "releases": 1,
     "releases, none found": 1,
     "approval": 2,
@@ -43,14 +42,7 @@ ASKS_LATER |= OWN_FILES
 """Requests of a page that is there: people are searched once all else was found, the changes that
 wait in the conversation are counted beside its tab, and rows in progress are polled. Some have a
 script or styles of their own, which other pages need not load."""
-NOTE_SHIFTS = """window.shift = 0;
-window.noteShifts = (entries) => {
-  for (const entry of entries) if (!entry.hadRecentInput) window.shift += entry.value;
-};
-window.shifts = new PerformanceObserver((list) => noteShifts(list.getEntries()));
-window.shifts.observe({ type: "layout-shift", buffered: true });"""
 SHIFT = "() => { noteShifts(window.shifts.takeRecords()); return window.shift; }"
-OUTLINE = "[...document.querySelectorAll('main :is(h1, h2, h3, h4)')].map((h) => +h.tagName[1])"
 OPENED = "dialog[open], details[open], :popover-open, #person"
 """What is open over a page or within it; the colours of the page itself were looked at before."""
 
@@ -80,25 +72,6 @@ def seen_in(look: Look, profile: BrowserContext, troubles: list[str]) -> Iterato
     page.close()
 
 
-def wrong_with(page: Page, width: int, where: str = WHOLE) -> list[str]:
-    """Return what axe, the outline and the width have against a page, or what opened there."""
-    return barriers(page, where) + wrong_in_shape(page, width)
-
-
-def wrong_in_shape(page: Page, width: int) -> list[str]:
-    """Return what the outline and the width have against a page."""
-    outline = page.evaluate(OUTLINE)
-    levels = outline.count(1)
-    found = [] if levels == 1 else [f"headings of the first level: {levels}"]
-    found += [
-        f"a heading of level {after} follows one of {before}"
-        for before, after in pairwise(outline)
-        if after > before + 1
-    ]
-    page.set_viewport_size({"width": width, "height": 800})
-    return found + [f"too wide: {each}" for each in page.evaluate(TOO_WIDE)]
-
-
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: "-".join(map(str, look)))
 def test_every_page_is_light_and_whole(
     look: Look, profile: BrowserContext, server: Running, request: pytest.FixtureRequest
@@ -120,17 +93,20 @@ def test_every_page_is_light_and_whole(
                 settle(page)
                 shift = page.evaluate(SHIFT)
             # The browser itself notes an answer of 404.
-            found = [each for each in troubles if "404" not in each or name not in NOT_THERE]
-            found += [f"shifts by {shift:.3f}"] if shift > MAX_SHIFT else []
+            options = [
+                trouble for trouble in troubles if "404" not in trouble or name not in NOT_THERE
+            ]
+            options += [f"shifts by {shift:.3f}"] if shift > MAX_SHIFT else []
             more = second.requests - SECOND_REQUESTS - ASKS_LATER.get(name, 0)
-            found += [second.said] if second.kb > SECOND_KB or more > 0 else []
-            found += moving(page) + wrong_in_shape(page, width)
-            # It takes as long as all else that a page is looked at for: every other page in a run.
-            found += barriers(page) if exhaustive or place % 2 == 0 else []
+            is_heavy = second.kb > SECOND_KB or more > 0 or second.visits > VISITS
+            options += [second.said] if is_heavy else []
+            options += moving(page) + wrong_in_shape(page, width)
+            # It takes as long as all else that a page is looked at for: every fourth page in a run.
+            options += barriers(page) if exhaustive or place % 4 == 0 else []
             for mode in MODES if exhaustive else [MODES[place % len(MODES)]]:
-                found += mode(page)
-            if found:
-                wrong[name] = found
+                options += mode(page)
+            if options:
+                wrong[name] = options
     assert wrong == {}
 
 
@@ -142,6 +118,8 @@ def test_the_first_page_is_light_too(profile: BrowserContext, server: Running, n
     page.close()
     assert SECOND_REQUESTS < first.requests <= COLD_REQUESTS, first.said
     assert first.kb <= COLD_KB, first.said
+    assert first.visits <= VISITS, first.said
+    assert first.visits or name != "overview", first.said
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: "-".join(map(str, look)))
@@ -164,7 +142,7 @@ def test_all_that_opens_is_readable(
             open_it(page)
             # A page without folds is looked at whole.
             where = OPENED if page.locator(OPENED).count() else WHOLE
-            found = [*troubles, *wrong_with(page, width, where)]
-            if found:
-                wrong[name] = found
+            matching = [*troubles, *wrong_with(page, width, where)]
+            if matching:
+                wrong[name] = matching
     assert wrong == {}

@@ -35,7 +35,7 @@ def a_page_with_audiences(page: Page) -> None:
     page.wait_for_url("**/pages/*/")
 
 
-def test_a_button_of_a_part_is_busy_until_the_answer_and_keeps_the_focus(page: Page) -> None:
+def test_a_partial_button_is_busy_and_keeps_the_focus(page: Page) -> None:
     a_page_with_audiences(page)
     held: list[Route] = []
     page.route("**/accounts/pin/", lambda route: hold(route, held), times=1)
@@ -54,7 +54,7 @@ def test_a_button_of_a_part_is_busy_until_the_answer_and_keeps_the_focus(page: P
     expect(page.locator("#pins")).to_have_text("")
 
 
-def test_the_result_of_copying_is_shown_and_announced_and_a_button_gets_its_words_back(
+def test_the_result_of_copying_is_shown_and_announced(
     timed_page: Page,
 ) -> None:
     page = timed_page
@@ -87,7 +87,7 @@ def copy_json(page: Page) -> None:
     expect(button).to_have_accessible_name("Copy JSON")
 
 
-def test_a_button_of_a_form_is_busy_until_the_page_is_there(page: Page) -> None:
+def test_a_form_button_is_busy_until_the_page_loads(page: Page) -> None:
     log_in(page, to="/accounts/settings/")
     page.evaluate(NOTE_BUSY)
     button = page.get_by_role("button", name="Save settings")
@@ -97,7 +97,7 @@ def test_a_button_of_a_form_is_busy_until_the_page_is_there(page: Page) -> None:
     expect(button).not_to_have_attribute("aria-busy", "true")
 
 
-def test_the_settings_are_seen_at_once_and_can_be_put_back(page: Page) -> None:
+def test_settings_apply_at_once_and_can_be_reset(page: Page) -> None:
     log_in(page, to="/accounts/settings/")
     page.get_by_label("Comfortable").check()
     page.get_by_label("Time zone").select_option("UTC")
@@ -114,7 +114,7 @@ def test_the_settings_are_seen_at_once_and_can_be_put_back(page: Page) -> None:
     expect(page.locator("html")).not_to_have_attribute("data-density", "comfortable")
 
 
-def test_the_tab_title_has_the_search_and_the_attention_count(page: Page) -> None:
+def test_the_tab_title_has_search_and_attention_count(page: Page) -> None:
     log_in(page)
     expect(page).to_have_title(re.compile(r"^\(\d+\) Overview · Pressroom$"))
     page.goto("/people/")
@@ -135,19 +135,19 @@ def test_the_tab_title_shows_that_the_version_is_live(page: Page, server: Runnin
     expect(page).to_have_title(re.compile(rf"^Version {version} is live · .+ · Pressroom$"))
 
 
-def test_page_and_script_write_numbers_as_the_browsers_language_does(
+def test_page_and_script_write_numbers_alike_in_any_browser(
     browser: Browser, server: Running, troubles: list[str]
 ) -> None:
     context = browser.new_context(base_url=server.url, locale="de-DE")
     page = log_in(open_page(context, troubles), to="/people/")
-    expect(page.locator("main")).to_contain_text("5.000 people")
-    page.get_by_role("link", name="Export 5.000 as CSV").click()
-    expect(page.locator("#people-saved")).to_have_text("Saved 5.000 rows")
+    expect(page.locator("main")).to_contain_text("5,000 people")
+    page.get_by_role("link", name="Export 5,000 as CSV").click()
+    expect(page.locator("#people-saved")).to_have_text("Saved 5,000 rows")
     context.close()
     assert troubles == []
 
 
-def test_what_turns_is_no_work_for_the_page_at_each_frame(page: Page) -> None:
+def test_spinners_cost_the_page_no_frames(page: Page) -> None:
     # As `rotate:` would be, of an SVG: no compositor turns that.
     page.emulate_media(reduced_motion="no-preference")
     log_in(page, to="/pages/")
@@ -156,7 +156,9 @@ def test_what_turns_is_no_work_for_the_page_at_each_frame(page: Page) -> None:
 
     def styled() -> float:
         metrics = wire.send("Performance.getMetrics")["metrics"]
-        return float(next(each["value"] for each in metrics if each["name"] == "RecalcStyleCount"))
+        return float(
+            next(metric["value"] for metric in metrics if metric["name"] == "RecalcStyleCount")
+        )
 
     def worked() -> float:
         before = styled()
@@ -171,7 +173,7 @@ def test_what_turns_is_no_work_for_the_page_at_each_frame(page: Page) -> None:
     wire.detach()
 
 
-def test_the_help_of_a_term_opens_by_keyboard_mouse_and_touch(page: Page) -> None:
+def test_the_help_of_a_term_opens_by_any_input(page: Page) -> None:
     log_in(page, to="/")
     button = page.get_by_role("button", name="What is API conformance?")
     tip = page.get_by_text("counts what differs")

@@ -1,11 +1,10 @@
 """Finding anything with the mouse unplugged, and sharing what was found."""
 
 import re
-import sqlite3
-from contextlib import closing
 
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.addresses import execute
 from tests.browser.conftest import log_in, settle
 from tests.support.processes import Running
 
@@ -17,15 +16,14 @@ def tab_to(page: Page, words: str) -> None:
     """Press Tab until what has the focus begins with these words."""
     for _ in range(60):
         page.keyboard.press("Tab")
-        said = page.evaluate("document.activeElement.textContent.trim()")
-        if said.startswith(words):
+        message = page.evaluate("document.activeElement.textContent.trim()")
+        if message.startswith(words):
             return
     raise AssertionError(f"Tab never came to {words!r}.")
 
 
-def test_an_id_leads_to_the_audience_and_on_to_its_comparison(page: Page, server: Running) -> None:
-    with closing(sqlite3.connect(server.log.parent / "demo.sqlite3")) as database:
-        audience_id, name = database.execute(WITH_TWO_VERSIONS).fetchone()
+def test_an_id_leads_to_audience_and_comparison(page: Page, server: Running) -> None:
+    [[audience_id, name]] = execute(server, WITH_TWO_VERSIONS)
     log_in(page, to="/webhooks/")
     page.keyboard.press("Control+k")
     page.keyboard.type(audience_id)
@@ -39,7 +37,7 @@ def test_an_id_leads_to_the_audience_and_on_to_its_comparison(page: Page, server
     expect(page.locator("main").get_by_role("heading", level=1)).to_contain_text("Compare")
 
 
-def test_what_was_filtered_is_there_on_the_way_back_and_in_another_browser(
+def test_filters_survive_back_and_another_browser(
     page: Page, browser: Browser, server: Running
 ) -> None:
     log_in(page, to="/pages/")
@@ -54,15 +52,15 @@ def test_what_was_filtered_is_there_on_the_way_back_and_in_another_browser(
     settle(page)
     expect(page.locator("#coverage")).to_contain_text(re.compile(r"\d of\s+\d+ pages"))
     page.keyboard.press("Escape")
-    found = page.locator("#rows tr th a").all_text_contents()
-    assert len(found) == int(page.locator("#n-flag-changed").inner_text())
+    locator = page.locator("#rows tr th a").all_text_contents()
+    assert len(locator) == int(page.locator("#n-flag-changed").inner_text())
     page.locator("#rows tr th a").first.focus()
     page.keyboard.press("Enter")
-    expect(page.locator("main").get_by_role("heading", level=1)).to_have_text(found[0])
+    expect(page.locator("main").get_by_role("heading", level=1)).to_have_text(locator[0])
     page.go_back()  # a shortcut of the browser itself, which has no window here
-    expect(page.locator("#rows tr")).to_have_count(len(found))
+    expect(page.locator("#rows tr")).to_have_count(len(locator))
     expect(page).to_have_url(re.compile(r"/pages/\?flag=changed$"))
     other = browser.new_context(base_url=server.url)
     theirs = log_in(other.new_page(), "viewer", to="/pages/?flag=changed")
-    assert theirs.locator("#rows tr th a").all_text_contents() == found
+    assert theirs.locator("#rows tr th a").all_text_contents() == locator
     other.close()

@@ -42,9 +42,7 @@ def newcomer(browser: Browser, tmp_path: Path, troubles: list[str]) -> Iterator[
     assert troubles == []
 
 
-def test_a_newcomer_is_led_to_the_three_things_to_do_and_nothing_is_blank(
-    newcomer: Page, pytestconfig: pytest.Config
-) -> None:
+def test_a_newcomer_sees_three_first_steps(newcomer: Page, pytestconfig: pytest.Config) -> None:
     """Half of the pages in a run."""
     steps = newcomer.get_by_role("region", name="Get started")
     expect(steps.get_by_role("listitem")).to_have_count(3)

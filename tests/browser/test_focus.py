@@ -27,9 +27,7 @@ def test_a_choice_of_what_is_shown_keeps_the_focus(page: Page, server: Running) 
     ("address", "rows"),
     [("/activity/", ".log li"), ("/pages/", "#rows tr")],
 )
-def test_what_was_loaded_has_the_focus_once_nothing_more_is_to_come_in_its_place(
-    address: str, rows: str, page: Page
-) -> None:
+def test_loaded_rows_get_the_focus_at_the_end(address: str, rows: str, page: Page) -> None:
     log_in(page, to=address)
     # Other tests make pages and operations: how many more there are is not known here.
     button = page.get_by_role("link", name=re.compile(r"^Load( \d+)? more$"))

@@ -107,7 +107,7 @@ def pages(
 ) -> list[str]:
     """The pages that a round takes, once the service says its text everywhere.
 
-    Half of the pages are taken by one of the addresses, and by each round of markup: one of them
+    A third of the pages is taken by one of the addresses, and by each round of markup: one of them
     with the policy on, the other with it off. With `--exhaustive` all are taken by all.
     """
     service.text = rounds()[number]
@@ -115,7 +115,7 @@ def pages(
     alike = range(ALL_MARKUP) if number < ALL_MARKUP else range(ALL_MARKUP, len(rounds()))
     policy_off = request.node.callspec.params["profile"]
     turn = (alike.index(number) + policy_off) % len(alike)
-    return sampled(addresses(ID), request.config, turn=turn, of=2 * len(alike))
+    return sampled(addresses(ID), request.config, turn=turn, of=3 * len(alike))
 
 
 @pytest.mark.parametrize(("profile", "number"), ROUNDS, indirect=["profile"])
@@ -132,22 +132,22 @@ def test_no_string_of_the_service_does_anything(
         troubles.clear()
         watched.goto(addresses(ID)[name])
         settle(watched)
-        found = [
+        matching = [
             *watched.evaluate(FOUND),
-            *(each for each in troubles if "status of 50" not in each),
+            *(trouble for trouble in troubles if "status of 50" not in trouble),
         ]
         words = watched.inner_text("main")
         if "evil.example" not in words and "alert(1)" not in words:
-            found.append("nothing was tried: it shows nothing of what the service says")
-        if found:
-            wrong[name] = found
+            matching.append("nothing was tried: it shows nothing of what the service says")
+        if matching:
+            wrong[name] = matching
     watched.close()
     payloads = 1 + rounds()[number].count("\n")
     record_property("Hostile strings matrix", FIELDS * payloads)
     assert wrong == {}
 
 
-@pytest.mark.parametrize("identifier", ODD_IDS, ids=lambda each: ascii(each)[:20])
+@pytest.mark.parametrize("identifier", ODD_IDS, ids=lambda item: ascii(item)[:20])
 def test_any_identifier_is_found_by_its_address(
     client: httpx.Client, service: HostileService, identifier: str, pytestconfig: pytest.Config
 ) -> None:

@@ -1,12 +1,10 @@
 """The demo shows the service's events at work: they arrive, and turn what is shown live."""
 
-import sqlite3
-from contextlib import closing
 from urllib.parse import quote
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.addresses import database_of
+from tests.browser.addresses import execute
 from tests.browser.conftest import log_in, open_page, until
 from tests.support.processes import Running
 
@@ -19,15 +17,14 @@ IS_HIDDEN = """(hidden) => {
   Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
   document.dispatchEvent(new Event("visibilitychange"));
 }"""
-A_FEW_SECONDS, A_MINUTE = 5_000, 60_000
+A_FEW_SECONDS, A_MINUTE = 15_000, 60_000
 
 
-def test_a_publish_arrives_at_the_receiver_and_its_event_turns_the_audience_live(
+def test_a_publish_event_turns_the_audience_live(
     context: BrowserContext, page: Page, server: Running, troubles: list[str]
 ) -> None:
     """Nothing else reads the audience: the operator looks at the receiver meanwhile."""
-    with closing(sqlite3.connect(database_of(server))) as database:
-        page_id, audience_id, name, number = database.execute(NEVER_LIVE).fetchone()
+    [[page_id, audience_id, name, number]] = execute(server, NEVER_LIVE)
     audience = f"/pages/{page_id}/audiences/{audience_id}/"
     receiver = log_in(page, to="/hooks/")
     receiver.evaluate("window.isSamePage = true")

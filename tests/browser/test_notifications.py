@@ -9,17 +9,24 @@ from tests.browser.conftest import ReusedProfile, log_in, open_page, settle
 from tests.browser.many_services import Places
 from tests.browser.whole_page import tab_to
 from tests.support.publishing_service import PublishingService, answers
+from tests.support.worker_processes import WorkerDashboard
 
 LIST = "/notifications/"
 SETTINGS = "/accounts/settings/notifications/"
 POLL_MS = 60_000
+NOTIFY = """from dashboard.notifications.recipients import notify_pending
+notify_pending("worker")"""
 
 
 @pytest.fixture
 def roots(
-    services_profile_with_clock: ReusedProfile, troubles: list[str]
+    services_profile_with_clock: ReusedProfile,
+    services_dashboard: WorkerDashboard,
+    troubles: list[str],
 ) -> Iterator[BrowserContext]:
     """A profile of root, who has read all notifications; the test can move its clock."""
+    # No worker has notified anyone of what other tests did.
+    services_dashboard.execute("UPDATE notifications_event SET wake_at = NULL")
     context = services_profile_with_clock.open()
     page = log_in(open_page(context, troubles), "root", to=LIST)
     if (mark_all := page.get_by_role("button", name="Mark all as read")).is_visible():
@@ -33,7 +40,11 @@ def roots(
 
 
 def test_a_failure_in_another_tab_makes_the_bell_count(
-    roots: BrowserContext, service: PublishingService, at: Places, troubles: list[str]
+    roots: BrowserContext,
+    service: PublishingService,
+    services_dashboard: WorkerDashboard,
+    at: Places,
+    troubles: list[str],
 ) -> None:
     service.way = answers(422, "The version is locked.")
     page, other = open_page(roots, troubles), open_page(roots, troubles)
@@ -41,6 +52,8 @@ def test_a_failure_in_another_tab_makes_the_bell_count(
     other.goto(at.publish)
     other.get_by_role("button", name="Publish version 2").click()
     expect(other.get_by_role("dialog")).to_contain_text("The version is locked.")
+
+    services_dashboard.run(NOTIFY)
 
     page.bring_to_front()
     page.clock.fast_forward(POLL_MS)
@@ -74,7 +87,7 @@ def test_one_is_marked_as_read_where_it_stands(page: Page) -> None:
     expect(number).to_be_hidden() if count == 1 else expect(number).to_contain_text(str(count - 1))
 
 
-def test_one_that_opens_in_a_new_tab_is_marked_as_read(page: Page) -> None:
+def test_opening_in_a_new_tab_marks_as_read(page: Page) -> None:
     log_in(page, "publisher", to=LIST)
     unread = page.locator("main .notice.unread")
     count, link = unread.count(), unread.first.get_by_role("link")

@@ -13,12 +13,6 @@ from tests.browser.webdriver import FIREFOX, WEBKIT, Send, Tab, firefox, webkit
 from tests.support.processes import Running
 from tests.support.publishing_service import PublishingService
 
-OPENERS = {
-    "#palette": ("/pages/", "[data-palette]"),
-    "#delete-view": ("/saved-views/", "a[href$='/delete/']"),
-    "#confirm": ("/webhooks/", "[role=switch][aria-checked=true]"),
-}
-"""Each dialog: a page, and what opens it there."""
 IS_OPEN = "return Boolean(document.querySelector(`${arguments[0]}:is([open], :popover-open)`))"
 IS_CLOSED = IS_OPEN.replace("Boolean", "!")
 PATH_IS = "return location.pathname + location.search === arguments[0]"
@@ -55,8 +49,6 @@ def engine(
 def signed_in(engine: Send, url: str, name: str) -> Tab:
     tab = Tab(engine, url)
     tab.go("/")
-    if tab.run(PATH_IS, "/"):
-        return tab
     tab.type("[name=username]", name)
     tab.type("[name=password]", name)
     tab.click("button", "Sign in")
@@ -64,16 +56,31 @@ def signed_in(engine: Send, url: str, name: str) -> Tab:
     return tab
 
 
-@pytest.fixture
+@pytest.fixture(scope="package")
 def tab(engine: Send, server: Running) -> Tab:
     """A tab at the demo."""
     return signed_in(engine, server.url, "demo")
 
 
-@pytest.fixture
+@pytest.fixture(scope="package")
 def service_tab(engine: Send, running: Running) -> Tab:
     """A tab at the dashboard of tests with a service of their own."""
     return signed_in(engine, running.url, "root")
+
+
+def test_a_page_is_created_and_a_person_is_found(tab: Tab) -> None:
+    name = tab.run("return `Created by ${navigator.userAgent.split(' ').at(-1)}`")
+    tab.go("/pages/")
+    tab.click("main a", "Create page")
+    tab.type("[name=name]", name)
+    tab.type("[name=pageContext]", "For those who use another engine.")
+    tab.click("main form button", "Create page")
+    tab.find("main h1", name)
+    tab.click("#nav a", "People")
+    tab.type("#people-q", "kow")
+    tab.find("main mark", "Kow")
+    tab.click("#nav a", "Activity")
+    tab.find(".log li", name)
 
 
 def test_a_version_is_published(service_tab: Tab, at: Places, service: PublishingService) -> None:
@@ -90,60 +97,38 @@ def test_a_version_is_published(service_tab: Tab, at: Places, service: Publishin
     assert len(service.keys) == 1
 
 
-def test_a_page_is_created_and_people_are_found(tab: Tab) -> None:
-    name = tab.run("return `Created by ${navigator.userAgent.split(' ').at(-1)}`")
-    tab.click("#nav a", "Pages")
-    tab.click("main a", "Create page")
-    tab.type("[name=name]", name)
-    tab.type("[name=pageContext]", "For those who use another engine.")
-    tab.click("main form button", "Create page")
-    tab.find("main h1", name)
-    tab.click("#nav a", "People")
-    tab.type("#people-q", "kow")
-    tab.find("main mark", "Kow")
-    tab.click("#nav a", "Activity")
-    tab.find(".log li", name)
-
-
-def test_escape_closes_each_dialog(tab: Tab) -> None:
-    for dialog, (path, opener) in OPENERS.items():
-        tab.go(path)
-        tab.click(opener)
-        tab.until(IS_OPEN, dialog)
-        tab.press("Escape")
-        tab.until(IS_CLOSED, dialog)
-    tab.press("?")
-    tab.until(IS_OPEN, "#keys-dialog")
+def closes(tab: Tab, layer: str) -> None:
+    """Press Escape on what is open."""
+    tab.until(IS_OPEN, layer)
     tab.press("Escape")
-    tab.until(IS_CLOSED, "#keys-dialog")
+    tab.until(IS_CLOSED, layer)
 
 
-def test_escape_closes_a_help_tip_before_its_dialog(tab: Tab, server: Running) -> None:
+def test_escape_closes_each_dialog_and_menu(tab: Tab, server: Running) -> None:
+    tab.go("/saved-views/")
+    tab.click("a[href$='/delete/']")
+    closes(tab, "#delete-view")
+    tab.go("/webhooks/")
+    tab.click("[role=switch][aria-checked=true]")
+    closes(tab, "#confirm")
+    tab.click("[data-palette]")
+    closes(tab, "#palette")
+    tab.press("?")
+    closes(tab, "#keys-dialog")
+    tab.resize(500)
+    tab.click("[popovertarget=nav]")
+    tab.click("[popovertarget=user-menu]")
+    closes(tab, "#user-menu")
+    closes(tab, "#nav")
+    tab.resize(1280)
     tab.go(addresses(server)["audience"])
     tab.click(PUBLISH)
     tab.click("#publish button.help")
-    tab.until(IS_OPEN, "#publish .tip")
-    tab.press("Escape")
-    tab.until(IS_CLOSED, "#publish .tip")
-    assert tab.run(IS_OPEN, "#publish")
-    tab.press("Escape")
-    tab.until(IS_CLOSED, "#publish")
+    closes(tab, "#publish .tip")
+    closes(tab, "#publish")
 
 
-def test_the_menus_of_a_phone_close(tab: Tab) -> None:
-    tab.resize(500)
-    tab.go("/")
-    tab.click("[popovertarget=nav]")
-    tab.click("[popovertarget=user-menu]")
-    tab.until(IS_OPEN, "#user-menu")
-    tab.press("Escape")
-    tab.until(IS_CLOSED, "#user-menu")
-    tab.press("Escape")
-    tab.until(IS_CLOSED, "#nav")
-    tab.resize(1280)
-
-
-def test_back_closes_a_dialog_and_forward_opens_it(tab: Tab, server: Running) -> None:
+def test_back_closes_and_forward_reopens_a_dialog(tab: Tab, server: Running) -> None:
     audience = addresses(server)["audience"]
     tab.go(audience)
     tab.click(PUBLISH)
@@ -153,6 +138,14 @@ def test_back_closes_a_dialog_and_forward_opens_it(tab: Tab, server: Running) ->
     tab.until(PATH_IS, audience)
     tab.forward()
     tab.until(IS_OPEN, "#publish")
+    tab.back()
+    tab.until(IS_CLOSED, "#publish")
+    tab.click("[popovertarget=user-menu]")
+    tab.click("#user-menu a", "Settings")
+    tab.until("return location.pathname.startsWith('/accounts/settings/')")
+    tab.back()
+    tab.until(PATH_IS, audience)
+    tab.until(IS_CLOSED, "#user-menu")
 
 
 def leave_and_return(tab: Tab) -> None:
@@ -185,16 +178,6 @@ def test_back_shows_what_was_typed_and_ticked(tab: Tab) -> None:
         tab.until("return location.search.includes('q=an')")
         leave_and_return(tab)
         tab.until(VALUE_IS, field, "an")
-
-
-def test_back_shows_no_open_menu(tab: Tab) -> None:
-    tab.go("/")
-    tab.click("[popovertarget=user-menu]")
-    tab.click("#user-menu a", "Settings")
-    tab.until("return location.pathname.startsWith('/accounts/settings/')")
-    tab.back()
-    tab.until(PATH_IS, "/")
-    tab.until(IS_CLOSED, "#user-menu")
 
 
 class Held:

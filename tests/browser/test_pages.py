@@ -1,12 +1,10 @@
 """Pages in a browser: found while typing, created by keyboard alone, and without JavaScript."""
 
 import re
-import sqlite3
-from contextlib import closing
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.addresses import database_of
+from tests.browser.addresses import execute
 from tests.browser.conftest import log_in
 from tests.support.processes import Running
 
@@ -75,9 +73,7 @@ def test_a_brand_id_fits_its_field_on_a_phone(page: Page) -> None:
     assert page.get_by_label("Brand ID").evaluate("(it) => it.scrollWidth <= it.clientWidth")
 
 
-def test_enter_in_a_line_creates_nothing_and_leads_to_the_problem(
-    page: Page, troubles: list[str]
-) -> None:
+def test_enter_in_a_field_leads_to_the_problem(page: Page, troubles: list[str]) -> None:
     log_in(page, to="/pages/new/")
     type_into(page, "name", "Not yet")
     page.keyboard.press("Enter")
@@ -90,7 +86,7 @@ def test_enter_in_a_line_creates_nothing_and_leads_to_the_problem(
     troubles.clear()
 
 
-def test_a_new_row_and_a_moved_one_keep_the_keyboard(page: Page) -> None:
+def test_new_and_moved_rows_keep_the_keyboard(page: Page) -> None:
     log_in(page, to="/pages/new/")
     press(page, "Add another action")
     expect(page.locator("[id='actions.1.buttonTitle']")).to_be_focused()
@@ -100,7 +96,7 @@ def test_a_new_row_and_a_moved_one_keep_the_keyboard(page: Page) -> None:
     expect(page.get_by_role("button", name="Add another action")).to_be_focused()
 
 
-def test_the_list_finds_while_typing_and_goes_on_where_it_was(page: Page) -> None:
+def test_the_list_searches_while_typing(page: Page) -> None:
     log_in(page, to="/pages/")
     rows = page.locator("#rows tr")
     expect(rows).to_have_count(50)
@@ -116,7 +112,7 @@ def test_the_list_finds_while_typing_and_goes_on_where_it_was(page: Page) -> Non
     expect(rows).to_have_count(50)
 
 
-def test_a_row_that_was_loaded_is_there_on_the_way_back_from_it(page: Page) -> None:
+def test_a_loaded_row_is_there_on_the_way_back(page: Page) -> None:
     log_in(page, to="/pages/")
     rows = page.locator("#rows tr")
     expect(rows).to_have_count(50)
@@ -140,7 +136,7 @@ def test_a_click_anywhere_in_a_row_opens_the_page(page: Page) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("Last-mile van fleets")
 
 
-def test_a_click_with_ctrl_in_a_row_opens_the_page_in_a_new_tab(page: Page) -> None:
+def test_ctrl_click_on_a_row_opens_a_new_tab(page: Page) -> None:
     row = a_row_of_the_list(page)
     with page.context.expect_page() as opened:
         row.get_by_text("Outbound").click(modifiers=["Control"])
@@ -148,7 +144,7 @@ def test_a_click_with_ctrl_in_a_row_opens_the_page_in_a_new_tab(page: Page) -> N
     expect(page).to_have_url(re.compile(r"/pages/\?q=last-mile$"))
 
 
-def test_what_is_selected_in_a_row_stays_selected_and_opens_nothing(page: Page) -> None:
+def test_selecting_text_in_a_row_opens_nothing(page: Page) -> None:
     page.clock.install()
     row = a_row_of_the_list(page)
     title = row.locator("th .secondary")
@@ -175,8 +171,7 @@ def test_a_row_adds_no_stop_for_the_keyboard(page: Page) -> None:
 
 def a_page_with_many_audiences(page: Page, server: Running) -> Locator:
     """Log in at the page that has the most audiences; return their rows."""
-    with closing(sqlite3.connect(database_of(server))) as database:
-        [page_id] = database.execute(WITH_MOST_AUDIENCES).fetchone()
+    [[page_id]] = execute(server, WITH_MOST_AUDIENCES)
     log_in(page, to=f"/pages/{page_id}/")
     rows = page.locator("#audience-results tbody tr")
     expect(rows).to_have_count(10)
@@ -193,21 +188,19 @@ def test_audiences_are_filtered_in_place(page: Page, server: Running) -> None:
         expect(search).to_be_focused()
 
 
-def test_what_audiences_are_filtered_by_is_there_after_a_reload_and_on_the_way_back(
-    page: Page, server: Running
-) -> None:
+def test_audience_filters_survive_reload_and_back(page: Page, server: Running) -> None:
     rows = a_page_with_many_audiences(page, server)
     page.get_by_role("combobox", name="Live status").select_option("live")
     page.get_by_role("searchbox", name="Filter audiences by name").fill("gmbh")
     expect(page).to_have_url(re.compile(r"/\?q=gmbh&flag=live$"))
     expect(rows.filter(has_not_text=re.compile("gmbh", re.IGNORECASE))).to_have_count(0)
-    found = rows.count()
+    result = rows.count()
     page.reload()
-    expect(rows).to_have_count(found)
+    expect(rows).to_have_count(result)
     rows.first.get_by_role("link").first.click()
     page.wait_for_url("**/audiences/*/")
     page.go_back()
-    expect(rows).to_have_count(found)
+    expect(rows).to_have_count(result)
     expect(page.get_by_role("combobox", name="Live status")).to_have_value("live")
     page.get_by_role("combobox", name="Live status").select_option("")
     page.get_by_role("searchbox", name="Filter audiences by name").fill("")

@@ -136,7 +136,7 @@ def test_results_of_another_query_are_never_shown(page: Page, server: Running) -
     expect(page.locator("#palette-list")).not_to_contain_text("Searching…")
 
 
-def test_results_that_come_right_after_another_letter_are_never_shown(timed_page: Page) -> None:
+def test_results_of_an_outdated_search_are_not_shown(timed_page: Page) -> None:
     page = timed_page
     log_in(page, to=LIGHT)
     open_palette(page)
@@ -190,15 +190,15 @@ def test_enter_goes_to_the_page_where_the_search_failed(page: Page, troubles: li
     troubles.clear()
 
 
-def test_accents_are_no_matter_and_all_that_is_found_is_a_few_keys_away(page: Page) -> None:
+def test_the_palette_ignores_accents_and_needs_few_keys(page: Page) -> None:
     log_in(page, to=LIGHT)
     open_palette(page)
     find(page, "kuhllogistik")
     expect(page.locator(CHOSEN)).to_contain_text("Kühllogistik")
     page.locator(FIELD).fill("")
     find(page, "hans")
-    found = page.locator("#palette h3", has_text=re.compile(r"^Audiences: 6 of \d+$"))
-    expect(found).to_be_visible()
+    locator = page.locator("#palette h3", has_text=re.compile(r"^Audiences: 6 of \d+$"))
+    expect(locator).to_be_visible()
     page.get_by_role("option", name=re.compile(r"^All \d+ audiences matching “hans”$")).click()
     page.wait_for_url("**/find/?q=hans&all=audiences")
     expect(page.locator("main")).to_contain_text("Hanseatic Kühllogistik")
@@ -222,7 +222,7 @@ def test_what_was_visited_is_offered_before_a_word(page: Page, server: Running) 
     expect(page.locator(CHOSEN)).to_have_attribute("href", re.compile(rf"/{audience_id}/$"))
 
 
-def test_keys_go_to_the_search_the_sections_and_the_list_of_keys(page: Page) -> None:
+def test_shortcuts_lead_to_search_sections_and_help(page: Page) -> None:
     log_in(page, to=LIGHT)
     page.keyboard.press("g")
     page.keyboard.press("p")
@@ -242,7 +242,7 @@ def test_keys_go_to_the_search_the_sections_and_the_list_of_keys(page: Page) -> 
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_have_count(0)
 
 
-def test_single_keys_can_be_switched_off_where_the_name_is(page: Page) -> None:
+def test_single_keys_can_be_switched_off(page: Page) -> None:
     log_in(page, to="/webhooks/?state=off")
     page.get_by_role("button", name="demo", exact=True).click()
     page.get_by_label("Single-key shortcuts").uncheck()
@@ -261,7 +261,7 @@ def test_single_keys_can_be_switched_off_where_the_name_is(page: Page) -> None:
     expect(page.locator("body")).not_to_have_attribute("data-keys", "off")
 
 
-def test_p_asks_about_the_row_with_the_focus_and_about_nothing_without_one(page: Page) -> None:
+def test_p_publishes_the_focused_row_only(page: Page) -> None:
     log_in(page, to="/pages/?q=last-mile")
     page.locator("tbody th a").first.click()
     page.wait_for_url("**/pages/*/")
@@ -282,7 +282,7 @@ def test_nothing_opens_over_a_dialog(page: Page) -> None:
     expect(page.locator("#palette")).to_be_hidden()
 
 
-def test_without_javascript_the_button_is_a_link_to_a_page(plain_page: Page) -> None:
+def test_without_javascript_the_button_is_a_link(plain_page: Page) -> None:
     page = log_in(plain_page, to=LIGHT)
     page.locator(".side [data-palette]").click()
     for words in ("Brightwater", ""):

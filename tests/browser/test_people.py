@@ -16,7 +16,7 @@ def search_for(page: Page, words: str) -> None:
     expect(page.locator("#people-count")).to_contain_text(f"“{words}”")
 
 
-def test_three_letters_find_people_without_a_reload_and_back_undoes_them(page: Page) -> None:
+def test_three_letters_find_people_and_back_undoes_it(page: Page) -> None:
     log_in(page, to="/people/")
     page.evaluate("() => { window.sameDocument = true; }")
     search_for(page, "bri")
@@ -57,9 +57,7 @@ def test_a_slow_answer_to_fewer_letters_never_lands(page: Page) -> None:
     ("address", "field", "row"),
     [("/people/", "Search people", "#rows tr"), ("/pages/", "Search name, title", "#rows tr")],
 )
-def test_a_slow_search_is_marked_and_shows_no_other_results(
-    page: Page, address: str, field: str, row: str
-) -> None:
+def test_a_slow_search_shows_no_old_results(page: Page, address: str, field: str, row: str) -> None:
     log_in(page, to=address)
     held: list[Route] = []
     page.route(re.compile(r"\?q="), lambda route: held.insert(0, route))
@@ -75,7 +73,7 @@ def test_a_slow_search_is_marked_and_shows_no_other_results(
     expect(page.locator(row).first).to_be_visible()
 
 
-def test_more_is_loaded_below_and_the_keyboard_goes_on_there(page: Page) -> None:
+def test_the_keyboard_goes_on_below_loaded_rows(page: Page) -> None:
     log_in(page, to="/people/?q=bright")
     rows = page.locator("#rows tr")
     expect(rows).to_have_count(50)
@@ -115,7 +113,7 @@ def test_a_person_is_opened_and_left_by_keyboard(page: Page) -> None:
     expect(page.locator("#person")).to_be_hidden()
 
 
-def test_back_closes_a_person_and_the_search_is_there_as_it_was(page: Page) -> None:
+def test_back_closes_a_person_and_keeps_the_search(page: Page) -> None:
     log_in(page, to="/people/")
     search_for(page, "bright")
     page.get_by_role("link", name="Load 50 more").press("Enter")
@@ -139,7 +137,7 @@ def test_back_closes_a_person_and_the_search_is_there_as_it_was(page: Page) -> N
     expect(page.locator("#people-count")).to_have_text("5,000 people")
 
 
-def test_back_from_a_person_on_a_phone_stays_among_people(page: Page) -> None:
+def test_back_from_a_person_on_a_phone_opens_people(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     log_in(page, to="/people/?q=bright")
     page.locator("#rows a").first.click()
@@ -150,7 +148,7 @@ def test_back_from_a_person_on_a_phone_stays_among_people(page: Page) -> None:
     expect(page.locator("#rows tr")).to_have_count(50)
 
 
-def test_back_from_an_audience_of_a_person_leads_to_them_and_then_to_the_search(
+def test_back_from_an_audience_returns_to_its_person(
     page: Page,
 ) -> None:
     log_in(page, to="/people/?q=bright")
@@ -208,7 +206,7 @@ def test_an_export_shows_progress_and_saves_every_row(page: Page) -> None:
         assert len(list(csv.reader(file))) == 5_001
 
 
-def test_an_export_that_was_cut_is_not_reported_as_complete(page: Page) -> None:
+def test_a_cut_export_is_not_reported_as_complete(page: Page) -> None:
     log_in(page, to="/people/")
     cut = '\ufeffPerson\r\nprospect_1\r\n"Incomplete, 1 of 5,000 exported: No response."\r\n'
     page.route(
@@ -225,9 +223,7 @@ def test_an_export_that_never_began_leads_to_the_reason(page: Page) -> None:
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
 
 
-def test_a_failed_search_is_shown_in_place_until_the_next_one(
-    page: Page, troubles: list[str]
-) -> None:
+def test_a_failed_search_is_shown_in_place(page: Page, troubles: list[str]) -> None:
     log_in(page, to="/people/")
     page.route(re.compile(r"/people/\?q="), lambda route: route.abort())
     search = page.get_by_role("searchbox", name="Search people")
@@ -257,7 +253,7 @@ def test_without_javascript_people_are_found_opened_and_left(plain_page: Page) -
     expect(page.locator("#list-pagination")).to_contain_text("50 of")
 
 
-def test_the_ring_around_a_persons_name_leaves_the_line_below_free(page: Page) -> None:
+def test_the_focus_ring_leaves_the_next_line_free(page: Page) -> None:
     log_in(page, to="/people/?q=ros")
     page.locator("#rows tr a").first.press("Enter")
     name = page.locator("#person-h")

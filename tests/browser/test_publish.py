@@ -10,7 +10,7 @@ from typing import Literal
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.barriers import WHOLE, barriers
 from tests.browser.conftest import (
@@ -24,14 +24,13 @@ from tests.browser.conftest import (
     until,
 )
 from tests.browser.many_services import ManyServices, Places
+from tests.browser.publish_dialog import DIALOG, PATIENCE_MS, dialog, headline, press
 from tests.support import wire
 from tests.support.dashboards import Dashboard, over_http
 from tests.support.matrix import sampled
 from tests.support.processes import free_port
 from tests.support.publishing_service import PublishingService, accepts, answers, now
 
-PATIENCE_MS = 60_000
-DIALOG = "#publish"
 THEMES: tuple[Literal["dark", "light"], ...] = ("dark", "light")
 NOTE_THE_SWAP = """window.swapped = new Promise((done) => {
   document.addEventListener("htmx:afterSwap", () => {
@@ -56,18 +55,6 @@ def opened(services_profile_with_clock: ReusedProfile, troubles: list[str]) -> I
     assert [line for line in troubles if "422" not in line] == []
 
 
-def dialog(page: Page) -> Locator:
-    return page.get_by_role("dialog")
-
-
-def press(page: Page, name: str) -> None:
-    dialog(page).get_by_role("button", name=name).click()
-
-
-def headline(page: Page) -> Locator:
-    return dialog(page).get_by_role("heading", level=1)
-
-
 def expect_step(page: Page, word: str) -> None:
     step = page.locator(".stepper [aria-current=step]")
     expect(step).to_contain_text(word, timeout=PATIENCE_MS)
@@ -77,6 +64,13 @@ def ask_to_publish(page: Page, name: str = "Publish version 2") -> None:
     """Press the button on the page below, which opens the dialog."""
     page.locator("main").get_by_role("link", name=name).first.click()
     expect(dialog(page).get_by_role("link", name="Cancel")).to_be_focused()
+
+
+def ask_to_roll_back(page: Page) -> None:
+    """Press the button on the page below, which opens the dialog with the focus on its button."""
+    page.locator("main").get_by_role("link", name="Roll back to 1").first.click()
+    expect(headline(page)).to_have_text("Roll back to version 1")
+    expect(dialog(page).get_by_role("button", name="Roll back to 1")).to_be_focused()
 
 
 def test_a_version_is_published_watched_compared_and_rolled_back(
@@ -94,8 +88,9 @@ def test_a_version_is_published_watched_compared_and_rolled_back(
     service.moves_on("published")
     time_passes(page)
     expect(headline(page)).to_have_text("Version 2 is live", timeout=PATIENCE_MS)
-    expect(page.locator("#pub-announcement")).to_have_text("Version 2 is live: published")
-    expect(page.locator(".stepper .done")).to_have_count(4)
+    expect(dialog(page).get_by_role("status")).to_contain_text("Version 2 is live")
+    expect(dialog(page).get_by_role("link", name="Close", exact=True)).to_be_focused()
+    expect(page.locator(".steps-done li")).to_have_count(2)
     dialog(page).get_by_role("link", name="Close", exact=True).click()
     expect(page.locator("#head")).to_contain_text("Version 2 live")
 
@@ -107,18 +102,29 @@ def test_a_version_is_published_watched_compared_and_rolled_back(
     expect(page.locator("ins").filter(has_text="71")).to_have_count(1)
 
     page.goto(at.versions)
-    ask_to_publish(page, "Roll back to 1")
-    expect(headline(page)).to_have_text("Roll back to version 1?")
-    press(page, "Publish version 1")
-    expect(dialog(page)).to_contain_text("Not published. Review the warnings, then type 1.")
-    expect(dialog(page).get_by_label("Type 1 to publish")).to_be_focused()
-    page.keyboard.type("1")
-    press(page, "Publish version 1")
-    expect(headline(page)).to_have_text("Publishing version 1")
+    ask_to_roll_back(page)
+    page.keyboard.press("Enter")
+    expect(headline(page)).to_have_text("Rolling back to version 1")
     service.live = wire.live_version(queuedAt=now(), publishedAt=now())
     time_passes(page)
-    expect(headline(page)).to_have_text("Version 1 is live", timeout=PATIENCE_MS)
+    expect(headline(page)).to_have_text("Version 1 is live again", timeout=PATIENCE_MS)
     assert len(service.keys) == len(set(service.keys)) == 2
+
+
+def test_enter_does_what_was_chosen(opened: Opened, service: PublishingService, at: Places) -> None:
+    assert service.latest is not None
+    service.latest = service.latest | {"status": "queued"}  # The number has to be typed.
+    page = opened(at.publish)
+    dialog(page).get_by_role("radio", name="Schedule").check()
+    dialog(page).get_by_label("Type 2 to publish").fill("2")
+    page.keyboard.press("Enter")
+    expect(dialog(page)).to_contain_text("Enter a valid time")
+    assert service.keys == []
+    dialog(page).get_by_role("radio", name="Publish now").check()
+    dialog(page).get_by_label("Type 2 to publish").fill("2")
+    page.keyboard.press("Enter")
+    expect(headline(page)).to_have_text("Publishing version 2")
+    assert len(service.keys) == 1
 
 
 def test_a_version_is_scheduled_from_the_dialog(
@@ -145,7 +151,7 @@ def test_a_version_is_scheduled_from_the_dialog(
     assert service.keys == []
 
 
-def test_a_double_click_in_each_of_two_tabs_is_one_publish(
+def test_double_clicks_in_two_tabs_publish_once(
     opened: Opened, service: PublishingService, at: Places
 ) -> None:
     released = Event()
@@ -156,13 +162,13 @@ def test_a_double_click_in_each_of_two_tabs_is_one_publish(
         return answer
 
     service.way = slow
-    one, two = opened(at.publish), opened(at.publish)
-    for tab in (one, two):
+    first, two = opened(at.publish), opened(at.publish)
+    for tab in (first, two):
         dialog(tab).get_by_role("button", name="Publish version 2").dblclick()
         until(tab, lambda: len(service.keys) == 1)
     expect(headline(two)).to_have_text("Sending version 2")
     released.set()
-    for tab in (one, two):
+    for tab in (first, two):
         time_passes(tab)
         expect(headline(tab)).to_have_text("Publishing version 2", timeout=PATIENCE_MS)
     two.reload()
@@ -191,7 +197,7 @@ def test_escape_closes_at_the_moment_the_version_is_live(
         expect(tab.locator("#head")).to_contain_text("Version 2 live")
 
 
-def test_going_back_to_the_form_and_publishing_again_shows_the_first(
+def test_publishing_again_after_back_shows_the_first(
     opened: Opened, service: PublishingService, at: Places
 ) -> None:
     page = opened(at.publish)
@@ -203,7 +209,7 @@ def test_going_back_to_the_form_and_publishing_again_shows_the_first(
     assert len(service.keys) == 1
 
 
-def test_an_unknown_outcome_is_checked_and_then_sent_again_with_the_same_key(
+def test_an_unknown_outcome_is_resent_with_its_key(
     opened: Opened, service: PublishingService, at: Places
 ) -> None:
     service.way = answers(500)
@@ -229,7 +235,7 @@ def test_an_unknown_outcome_is_checked_and_then_sent_again_with_the_same_key(
 
 @pytest.mark.matrix(cells=1)
 @pytest.mark.parametrize("is_modal", [True, False])
-def test_a_failure_of_the_dashboard_is_read_in_the_dialog(
+def test_a_dashboard_failure_is_shown_in_the_dialog(
     is_modal: bool,
     opened: Opened,
     service: PublishingService,
@@ -251,7 +257,7 @@ def test_a_failure_of_the_dashboard_is_read_in_the_dialog(
 
 @pytest.mark.matrix(cells=1)
 @pytest.mark.parametrize("is_in_the_dialog", [True, False])
-def test_sending_again_what_a_newer_version_has_replaced_asks_for_the_number(
+def test_resending_over_a_newer_version_asks_for_its_number(
     is_in_the_dialog: bool, opened: Opened, service: PublishingService, at: Places
 ) -> None:
     service.way = answers(500)
@@ -266,7 +272,7 @@ def test_sending_again_what_a_newer_version_has_replaced_asks_for_the_number(
     else:
         dialog(page).get_by_role("link", name="Activity").click()
         page.get_by_role("button", name="Retry with the same key").click()
-    expect(headline(page)).to_have_text("Roll back to version 2?")
+    expect(headline(page)).to_have_text("Publish version 2?")
     expect(dialog(page)).to_contain_text("Version 3 is newer.")
     expect(dialog(page).get_by_label("Type 2 to retry")).to_be_focused()
     assert barriers(page, DIALOG) == []
@@ -278,7 +284,7 @@ def test_sending_again_what_a_newer_version_has_replaced_asks_for_the_number(
     assert len(set(service.keys)) == 1
 
 
-def test_an_unknown_outcome_settles_itself_once_the_truth_is_seen(
+def test_an_unknown_outcome_settles_once_the_truth_is_seen(
     opened: Opened, service: PublishingService, at: Places
 ) -> None:
     service.way = answers(500)
@@ -291,7 +297,7 @@ def test_an_unknown_outcome_settles_itself_once_the_truth_is_seen(
     assert len(service.keys) == 1
 
 
-def test_a_dashboard_killed_while_publishing_shows_the_truth_after_its_restart(
+def test_a_killed_dashboard_shows_the_truth_after_restart(
     browser: Browser, tmp_path: Path, troubles: list[str]
 ) -> None:
     """Of two publishes, one was carried out."""
@@ -338,7 +344,7 @@ def test_a_dashboard_killed_while_publishing_shows_the_truth_after_its_restart(
             for page, (_, said) in zip(tabs, outcomes, strict=True):
                 expect(headline(page)).to_have_text(said, timeout=PATIENCE_MS)
             page.goto("/activity/")
-            newest_first = ["Outcome unknown", "Succeeded"]
+            newest_first = ["Outcome unknown", "Accepted"]
             expect(page.locator(".log summary")).to_contain_text(newest_first)
     assert (len(carried_out.keys), len(lost.keys)) == (1, 1)
 
@@ -357,13 +363,13 @@ class StateChecks:
     def check(self, state: str, page: Page, where: str = WHOLE) -> None:
         page.set_viewport_size({"width": 360, "height": 740})
         wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
-        found = ["too wide"] if wide else []
+        matching = ["too wide"] if wide else []
         for theme in sampled(THEMES, self.config, turn=self.count % 2, of=2):
             page.emulate_media(color_scheme=theme)
-            found += [f"{theme}: {each}" for each in barriers(page, where)]
+            matching += [f"{theme}: {barrier}" for barrier in barriers(page, where)]
         self.count += 1
-        if found:
-            self.problems[state] = found
+        if matching:
+            self.problems[state] = matching
 
 
 def test_every_state_of_a_publish_is_readable_by_all(
@@ -406,7 +412,7 @@ def test_every_state_of_a_publish_is_readable_by_all(
     assert states.problems == {}
 
 
-def test_the_history_follows_a_version_and_leaves_the_reader_alone(
+def test_the_history_follows_a_version_in_progress(
     opened: Opened, service: PublishingService, at: Places
 ) -> None:
     service.moves_on("queued", queuedAt=now())
@@ -426,8 +432,8 @@ def test_the_history_follows_a_version_and_leaves_the_reader_alone(
     service.moves_on("published")
     time_passes(page)
     expect(page.locator("#watch")).to_contain_text("Version 2 is live", timeout=PATIENCE_MS)
-    expect(page.locator(f"#row-ver_2{at.mark}")).to_contain_text("Live now")
-    expect(page.locator(f"#row-ver_1{at.mark}")).not_to_contain_text("Live now")
+    expect(page.locator(f"#row-ver_2{at.mark}")).to_contain_text("Live")
+    expect(page.locator(f"#row-ver_1{at.mark} header .badge")).to_have_text("Superseded")
     expect(page.locator("#head")).to_contain_text("Version 2 live")
     expect(page.locator("#versions > li")).to_have_count(2)
     expect(choice).to_be_focused()
@@ -435,11 +441,10 @@ def test_the_history_follows_a_version_and_leaves_the_reader_alone(
     expect(page.get_by_role("radio", name="To version 1")).to_be_checked()
     assert page.evaluate("scrollY") == scrolled
     # What the follow-up brought can be used at once.
-    ask_to_publish(page, "Roll back to 1")
-    expect(headline(page)).to_have_text("Roll back to version 1?")
+    ask_to_roll_back(page)
 
 
-def test_a_row_follows_its_publish_to_the_end_and_leaves_the_reader_alone(
+def test_a_row_follows_its_publish_to_the_end(
     opened: Opened, service: PublishingService, at: Places
 ) -> None:
     page = opened(at.page)
@@ -464,7 +469,7 @@ def test_a_row_follows_its_publish_to_the_end_and_leaves_the_reader_alone(
     service.moves_on("published")
     time_passes(page)
     expect(row).to_contain_text("Up to date", timeout=PATIENCE_MS)
-    expect(row.get_by_text("Live now")).to_be_visible()
+    expect(row.get_by_text("Live")).to_have_count(2)
     expect(row).to_be_focused()
     expect(page.locator("#audiences-announcement")).to_contain_text("version 2 live")
     expect(page.locator("#row-poll")).to_be_hidden()
@@ -475,7 +480,7 @@ def test_a_row_follows_its_publish_to_the_end_and_leaves_the_reader_alone(
     page.evaluate("fetch('/health/live')")
     # The count of the bell is read once a minute.
     others = ("/health/live", "/notifications/?was=")
-    assert [url for url in sent if not any(each in url for each in others)] == []
+    assert [url for url in sent if not any(item in url for item in others)] == []
 
 
 def test_the_head_of_an_audience_follows_its_publish(
@@ -493,12 +498,12 @@ def test_the_head_of_an_audience_follows_its_publish(
     service.moves_on("published")
     time_passes(page)
     expect(head).to_contain_text("Version 2 live", timeout=PATIENCE_MS)
-    expect(page.locator("#published")).to_contain_text("root")
+    expect(page.locator("#live")).to_contain_text("root")
     expect(head.get_by_role("link", name="Publish")).to_have_count(0)
     expect(headline(page)).to_have_text("Version 2 is live", timeout=PATIENCE_MS)
 
 
-def test_a_hidden_tab_does_not_look_and_goes_on_when_it_is_seen(
+def test_a_hidden_tab_polls_again_when_visible(
     opened: Opened, service: PublishingService, at: Places
 ) -> None:
     service.moves_on("queued", queuedAt=now())

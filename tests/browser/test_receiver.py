@@ -1,15 +1,13 @@
 """The receiver of a real server: turned on by a user, written to by anyone with the URL."""
 
-import statistics
 from collections.abc import Iterator
 
 import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import ReusedProfile, best, log_in, open_page
+from tests.browser.conftest import ReusedProfile, log_in, open_page
 
-ANSWERS_WITHIN_MS = 50
 PUBLISHED = {"type": "page.version.published", "data": {"audienceId": "aud_of_the_browser"}}
 
 
@@ -44,7 +42,7 @@ def test_a_delivery_is_listed_and_shown(page: Page) -> None:
     expect(page.get_by_text("redacted (18 characters)")).to_be_visible()
 
 
-def test_a_body_without_a_length_is_taken_and_one_without_end_is_not(page: Page) -> None:
+def test_only_a_finite_body_needs_no_length(page: Page) -> None:
     address = switched_on(page)
 
     def pieces(count: int) -> Iterator[bytes]:
@@ -55,19 +53,6 @@ def test_a_body_without_a_length_is_taken_and_one_without_end_is_not(page: Page)
     assert httpx.post(address, content=pieces(64), timeout=60).status_code == 413
     page.reload()
     expect(page.locator("tbody tr").first).to_contain_text("128.0\xa0KB")
-
-
-def test_it_answers_within_fifty_milliseconds(page: Page) -> None:
-    address = switched_on(page)
-
-    def median_ms() -> float:
-        with httpx.Client(timeout=60) as service:
-            # All measurements together are fewer than it takes in a minute.
-            answers = [service.post(address, json=PUBLISHED) for _ in range(10)]
-        assert {answer.status_code for answer in answers} == {200}
-        return statistics.median(answer.elapsed.total_seconds() * 1000 for answer in answers)
-
-    assert best(median_ms, below=ANSWERS_WITHIN_MS) < ANSWERS_WITHIN_MS
 
 
 def test_a_replaced_url_returns_404(page: Page) -> None:

@@ -1,15 +1,13 @@
 """A release is reviewed by keys alone, published, and watched until all of it is live."""
 
 import re
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from urllib.parse import quote, urlencode
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.addresses import database_of
+from tests.browser.addresses import database_of, execute
 from tests.browser.barriers import barriers
 from tests.browser.conftest import PATIENCE_S, new_profile, settle, sign_in
 from tests.browser.more_releases import add_draft
@@ -47,10 +45,9 @@ def board(page: Page, server: Running) -> Page:
 
 def create_release(page: Page, server: Running) -> None:
     """Create a release of three audiences by its form, and wait until a worker has checked it."""
-    with closing(sqlite3.connect(database_of(server))) as database:
-        keys = database.execute(DRAFTS).fetchall()
-    audiences = ["/".join(quote(each, safe="") for each in key) for key in keys]
-    page.goto(f"/releases/new/?{urlencode([('audience', each) for each in audiences])}")
+    keys = execute(server, DRAFTS)
+    audiences = ["/".join(quote(part, safe="") for part in key) for key in keys]
+    page.goto(f"/releases/new/?{urlencode([('audience', audience) for audience in audiences])}")
     page.locator("#name").fill("Watched until it is live")
     page.locator("main form .primary").click()
     expect(page.locator("#check")).to_contain_text("Checked", timeout=PATIENCE_MS)
@@ -97,7 +94,7 @@ def test_a_version_of_the_list_opens_beside_it(board: Page) -> None:
     assert board.evaluate("[window.isSamePage, history.length]") == [True, steps]
 
 
-def test_the_item_that_is_open_is_there_after_a_reload(board: Page) -> None:
+def test_the_open_item_survives_a_reload(board: Page) -> None:
     board.keyboard.press("j")
     expect(board.locator(".detail header")).to_contain_text("2 of 3")
     board.reload()

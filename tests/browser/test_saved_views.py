@@ -72,7 +72,7 @@ def forget_view(profile: BrowserContext, name: str) -> None:
     assert answer.status == 302, answer.text()
 
 
-def test_a_view_saved_in_one_browser_opens_in_another_with_the_same_rows(
+def test_a_saved_view_opens_elsewhere_with_the_same_rows(
     browsers: list[Page], has_scripts: bool
 ) -> None:
     ours, viewers, elsewhere = browsers
@@ -111,7 +111,7 @@ def test_a_view_saved_in_one_browser_opens_in_another_with_the_same_rows(
     assert viewers.locator(ROWS).all_inner_texts() == rows
 
 
-def test_a_changed_view_is_reset_saved_and_opened_by_default(browsers: list[Page]) -> None:
+def test_a_changed_view_can_be_reset_saved_or_default(browsers: list[Page]) -> None:
     page, viewers, _ = browsers
     page.goto("/pages/?status=published&sort=name")
     save_view(page, "Mine", "Open Pages with this view")

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.barriers import barriers
 from tests.browser.conftest import PATIENCE_S, confirm, log_in, open_page
-from tests.browser.test_markup import wrong_with
+from tests.browser.markup import wrong_with
 from tests.support.processes import Running
 from tests.support.second_factors import code_of
 
@@ -23,7 +23,7 @@ def page(browser: Browser, server: Running, troubles: list[str]) -> Iterator[Pag
     yield open_page(context, troubles)
     context.close()
     # The computer's own name is no other site.
-    assert [each for each in troubles if not each.startswith(address)] == []
+    assert [trouble for trouble in troubles if not trouble.startswith(address)] == []
 
 
 def sign_in(page: Page) -> None:
@@ -59,7 +59,7 @@ def is_for_all(page: Page) -> None:
     assert wrong_with(answer.text()) == []
 
 
-def test_an_app_is_set_up_and_its_code_signs_in(page: Page) -> None:
+def test_an_app_is_set_up_and_signs_in(page: Page) -> None:
     sign_in(page)
     page.locator("#sign-in").get_by_role("link", name="Set up").click()
     page.get_by_label("Password").fill(WHO)

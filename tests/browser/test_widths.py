@@ -1,19 +1,20 @@
 """Lists at the width of a tablet, and beside a person who is open: nothing collides or is lost."""
 
 import re
-import sqlite3
-from contextlib import closing
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.browser.addresses import addresses, database_of
+from tests.browser.addresses import addresses, execute
 from tests.browser.barriers import barriers_of_colour
 from tests.browser.conftest import log_in
 from tests.support.processes import Running
 
-PUBLISHED_BEFORE = """SELECT page_id, audience_id FROM ledger_versionrecord
-  WHERE status = 'archived' ORDER BY audience_id LIMIT 1"""
+PUBLISHED_BEFORE = """SELECT version.page_id, version.audience_id
+  FROM ledger_versionrecord version JOIN ledger_audiencerecord USING (page_id, audience_id)
+  WHERE status = 'archived' AND version.body ->> 'publishedAt' IS NOT NULL
+    AND live_version_id != '' AND NOT archived
+  ORDER BY version.audience_id LIMIT 1"""
 
 LISTS = (
     *("/", "/pages/", "/audiences/", "/releases/", "/people/?q=an", "/webhooks/"),
@@ -33,6 +34,9 @@ LINES = """(element) => {
   return words.getClientRects().length;
 }"""
 HAS_ROOM = "(element) => element.scrollWidth <= element.clientWidth"
+CUT_TABLES = """() => [...document.querySelectorAll(".scroll:has(> .stacked)")]
+  .filter((table) => table.scrollWidth > table.clientWidth).map((table) => table.scrollWidth)"""
+"""The widths of tables with labeled rows that don't fit their page."""
 
 
 SHOW_MENU = """(menu) => {
@@ -46,13 +50,14 @@ def shown_texts(cells: Locator) -> list[str]:
     return [cell.inner_text() for cell in cells.all() if cell.is_visible()]
 
 
-def test_the_time_of_an_operation_keeps_its_distance_in_a_12_hour_clock(
-    browser: Browser, server: Running
-) -> None:
+def test_an_operation_s_time_keeps_its_distance(page: Page) -> None:
     gaps = {}
-    with browser.new_context(base_url=server.url, locale="en-US") as context:
-        page = log_in(context.new_page(), to="/activity/")
-        for width in (768, 1024):
+    for hours, widths in (("2:05 PM", (768, 1024)), ("14:05", ())):
+        log_in(page, "viewer", to="/accounts/settings/")
+        page.get_by_label(hours).check()
+        page.get_by_role("button", name="Save settings").click()
+        page.goto("/activity/")
+        for width in widths:
             page.set_viewport_size({"width": width, "height": 900})
             expect(page.locator(".log time").filter(has_text="PM").first).to_be_visible()
             gaps[width] = min(page.evaluate(GAPS))
@@ -66,7 +71,7 @@ def test_no_heading_of_the_activity_breaks_within_a_word(page: Page) -> None:
     lines = {}
     for width in (768, 1440):
         page.set_viewport_size({"width": width, "height": 900})
-        lines[width] = {one.evaluate(LINES) for one in headings.all() if one.inner_text()}
+        lines[width] = {item.evaluate(LINES) for item in headings.all() if item.inner_text()}
     assert lines == {768: {1}, 1440: {1}}
 
 
@@ -78,19 +83,17 @@ def test_a_tablet_shows_the_domain_and_phone_of_people(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") == 768
 
 
-def test_beside_an_open_person_a_long_domain_gives_way_and_not_the_names(page: Page) -> None:
+def test_a_long_domain_yields_to_names(page: Page) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
     log_in(page, to="/people/?q=distribuciones")
     page.locator("#rows a").first.click()
     expect(page.locator("#person h2")).to_be_visible()
     names = page.locator("#rows th a")
-    assert [one.inner_text() for one in names.all() if not one.evaluate(HAS_ROOM)] == []
+    assert [item.inner_text() for item in names.all() if not item.evaluate(HAS_ROOM)] == []
     assert names.first.evaluate("(name) => name.clientWidth") > 250
 
 
-def test_the_menu_of_the_person_leaves_no_link_half_covered(
-    page: Page, troubles: list[str]
-) -> None:
+def test_the_person_menu_covers_no_link_halfway(page: Page, troubles: list[str]) -> None:
     wrong = {}
     log_in(page, to="/accounts/settings/")
     opener = page.get_by_role("button", name="Open menu")
@@ -100,8 +103,8 @@ def test_the_menu_of_the_person_leaves_no_link_half_covered(
         page.get_by_role("button", name="demo").click()
         expect(page.get_by_role("button", name="Sign out"), str(width)).to_be_visible()
         # What else axe looks at is the same at any width, and in `test_every_page.py`.
-        if found := barriers_of_colour(page):
-            wrong[width] = found
+        if result := barriers_of_colour(page):
+            wrong[width] = result
         page.keyboard.press("Escape")
         page.keyboard.press("Escape")
         expect(page.locator(":popover-open"), str(width)).to_have_count(0)
@@ -109,28 +112,29 @@ def test_the_menu_of_the_person_leaves_no_link_half_covered(
     troubles.clear()  # What axe does while it looks is against the policy.
 
 
-def test_cancel_and_publish_stay_side_by_side_where_the_number_is_typed(
-    page: Page, server: Running
-) -> None:
-    with closing(sqlite3.connect(database_of(server))) as database:
-        page_id, audience_id = database.execute(PUBLISHED_BEFORE).fetchone()
+def test_cancel_and_roll_back_stay_side_by_side(page: Page, server: Running) -> None:
+    [[page_id, audience_id]] = execute(server, PUBLISHED_BEFORE)
     log_in(page, to=f"/pages/{page_id}/audiences/{audience_id}/versions/")
     roll_back = page.get_by_role("link", name="Roll back to").first
     number = roll_back.inner_text().rsplit(maxsplit=1)[-1]
     roll_back.click()
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_label(f"Type {number} to publish")).to_be_visible()
+    reason = dialog.get_by_label("Reason, optional")
+    expect(reason).to_be_visible()
     for width in (390, 1440):
         page.set_viewport_size({"width": width, "height": 900})
         cancel = dialog.get_by_role("link", name="Cancel").bounding_box()
-        publish = dialog.get_by_role("button", name=f"Publish version {number}").bounding_box()
+        back = dialog.get_by_role("button", name=f"Roll back to {number}").bounding_box()
+        typed = reason.bounding_box()
         assert cancel, width
-        assert publish, width
-        assert cancel["y"] == publish["y"], width
-        assert cancel["x"] < publish["x"], width
+        assert back, width
+        assert typed, width
+        assert cancel["y"] == back["y"], width
+        assert cancel["x"] < back["x"], width
+        assert (typed["y"] < back["y"]) is (width == 390), width
 
 
-def test_menus_stay_in_the_window_where_nothing_can_be_anchored(page: Page) -> None:
+def test_menus_stay_in_the_window_without_anchors(page: Page) -> None:
     def without_anchors(route: Route) -> None:
         sheet = route.fetch().text().replace("not (position-area: bottom)", "(display: grid)")
         sheet = re.sub(r"position-(area|try-fallbacks):[^;]+;", "", sheet)
@@ -152,18 +156,37 @@ def test_menus_stay_in_the_window_where_nothing_can_be_anchored(page: Page) -> N
     assert outside == {}
 
 
+@pytest.mark.matrix(cells=1)
 @pytest.mark.parametrize("name", ["demo", "publisher", "viewer"])
 def test_no_list_is_wider_than_a_phone(name: str, page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     log_in(page, name)
-    widths = {}
+    widths, cut = {}, {}
     for path in (*LISTS, *(OF_ADMINISTRATORS if name == "demo" else ())):
         page.goto(path, wait_until="domcontentloaded")
         widths[path] = page.evaluate("document.documentElement.scrollWidth")
+        cut[path] = page.evaluate(CUT_TABLES)
     assert {path: width for path, width in widths.items() if width != 390} == {}
+    assert {path: tables for path, tables in cut.items() if tables} == {}
 
 
-def test_the_facts_of_a_release_have_the_width_of_a_phone(page: Page, server: Running) -> None:
+def test_a_phone_shows_the_words_of_an_outcome(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    log_in(page, to="/activity/")
+    outcomes = page.locator(".log summary > span:has(> .badge)")
+    assert outcomes.count() > 5
+    cut = [badge.inner_text() for badge in outcomes.all() if not badge.evaluate(HAS_ROOM)]
+    assert cut == []
+
+
+def test_a_tablet_leaves_room_for_the_names_of_releases(page: Page) -> None:
+    page.set_viewport_size({"width": 768, "height": 900})
+    log_in(page, to="/releases/")
+    names = page.locator(".agenda tbody tr:not(.group) th")
+    assert min(name.evaluate("(name) => name.clientWidth") for name in names.all()) > 150
+
+
+def test_release_facts_fit_a_phone(page: Page, server: Running) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     log_in(page, to=addresses(server)["release scheduled"])
     facts = page.locator("main .head p").first.bounding_box()

@@ -10,6 +10,9 @@ from playwright.sync_api import BrowserContext, Page
 COLD_KB, COLD_REQUESTS = 60, 12
 SECOND_KB, SECOND_REQUESTS = 15, 1
 """The most that the first page may cost, and any page after it."""
+VISITS = 1
+"""The most requests that record a visit once a page is there: no one waits for them."""
+VISIT_PATHS = ("/notifications/opened/", "/visited/")
 
 
 @dataclass
@@ -18,10 +21,13 @@ class Load:
 
     name: str
     requests: int = 0
+    """Those that record a visit are not counted."""
+    visits: int = 0
     page_bytes: int = 0
     files_bytes: int = 0
     _documents: list[str] = field(default_factory=list)
-    _not_counted: set[str] = field(default_factory=set)
+    _of_visits: set[str] = field(default_factory=set)
+    _counted: set[str] = field(default_factory=set)
 
     @property
     def kb(self) -> float:
@@ -34,19 +40,18 @@ class Load:
         page, files = self.page_bytes / 1000, self.files_bytes / 1000
         return (
             f"{self.name}: {page:.0f} KB of HTML, {files:.0f} KB besides, {self.requests} requests"
+            f"{f', {self.visits} of a visit' if self.visits else ''}"
         )
 
     def asked(self, event: Any) -> None:
-        """Note a request; what the page before it still asks for is not counted.
-
-        Nor is what is recorded of a visit once the page is there: no one waits for it.
-        """
+        """Note a request; what the page before it still asks for is not counted."""
         if event["type"] == "Document":
             self._documents.append(event["requestId"])
         # The loader of a page is named as the request for its document is.
-        is_of_visit = event["request"]["url"].endswith(("/notifications/opened/", "/visited/"))
-        if is_of_visit or event["loaderId"] not in self._documents[:1]:
-            self._not_counted.add(event["requestId"])
+        if event["loaderId"] in self._documents[:1]:
+            self._counted.add(event["requestId"])
+        if event["request"]["url"].endswith(VISIT_PATHS):
+            self._of_visits.add(event["requestId"])
 
     def answered(self, event: Any) -> None:
         """Note whether an answer came over the wire."""
@@ -55,13 +60,16 @@ class Load:
 
     def cached(self, event: Any) -> None:
         """Note an answer that did not."""
-        self._not_counted.add(event["requestId"])
+        self._counted.discard(event["requestId"])
 
     def came(self, event: Any) -> None:
         """Count an answer that is complete."""
-        if event["requestId"] in self._not_counted:
-            return
-        self.requests += 1
+        if event["requestId"] not in self._counted:
+            return  # The page before has requested it, or the cache had it.
+        if event["requestId"] in self._of_visits:
+            self.visits += 1
+        else:
+            self.requests += 1
         if event["requestId"] in self._documents:
             self.page_bytes += int(event["encodedDataLength"])
         else:

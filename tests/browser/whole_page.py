@@ -212,8 +212,8 @@ def choose_header_action(page: Page) -> None:
 
 def as_created(page: Page) -> dict[str, Any]:
     """Return the page as the service holds it, read off the page that shows it."""
-    found: dict[str, Any] = json.loads(page.locator("#raw").text_content() or "")
-    return found
+    locator: dict[str, Any] = json.loads(page.locator("#raw").text_content() or "")
+    return locator
 
 
 def assert_holds_all(page: Page, name: str, rows: Rows) -> None:

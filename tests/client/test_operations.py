@@ -45,7 +45,7 @@ def test_pages_are_listed() -> None:
     assert service.line == "GET /v0/pages?cursor=c%2F2&limit=20"
 
 
-def test_a_page_is_created_with_its_type_even_where_none_was_chosen() -> None:
+def test_a_page_is_created_with_a_default_type() -> None:
     service = Recorder(wire.page(pageType="inbound"), status_code=201)
     assert service.client.pages.create(PAGE_REQUEST).page_type == "inbound"
     assert service.line == "POST /v0/pages"
@@ -88,7 +88,7 @@ def test_a_version_is_published(key: str | None, body: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "k" * 129])
-def test_an_operation_key_of_the_wrong_length_is_never_sent(key: str) -> None:
+def test_a_key_of_wrong_length_is_not_sent(key: str) -> None:
     service = Recorder(wire.version())
     with pytest.raises(ValidationError):
         service.client.audiences.publish("page_1", "aud_1", "ver_2", operation_key=key)
@@ -136,7 +136,7 @@ def test_a_subscription_is_patched_with_what_is_set(
 def test_there_are_nine_operations_and_no_more() -> None:
     client = client_answering(lambda request: httpx.Response(200))
     resources = (client.pages, client.audiences, client.people, client.webhook_subscriptions)
-    names = [name for each in resources for name in dir(each) if not name.startswith("_")]
+    names = [name for resource in resources for name in dir(resource) if not name.startswith("_")]
     assert names == [
         *("create", "get", "list"),
         *("list", "messages", "publish"),
@@ -179,7 +179,7 @@ def test_the_path_of_the_base_url_comes_first() -> None:
     assert service.line == "GET /tenant%201/api/v0/pages/%2E%2E"
 
 
-def test_text_that_is_no_unicode_is_sent_and_breaks_nothing() -> None:
+def test_lone_surrogates_break_nothing() -> None:
     service = Recorder(wire.envelope())
     service.client.people.search(query="a\ud800b", cursor="\udfff")
     assert service.line == "GET /v0/persons/search?query=a%EF%BF%BDb&cursor=%EF%BF%BD"
@@ -200,7 +200,7 @@ def test_paths_stand_below_that_of_the_service(address: str, arrives_at: str) ->
     assert str(service.sent[0].url) == arrives_at
 
 
-def test_a_name_and_a_password_in_the_address_are_sent_beside_the_key() -> None:
+def test_credentials_in_the_address_are_sent_with_the_key() -> None:
     service = Recorder(wire.envelope(), base_url="http://me:s%C3%A9cret@service.example")
     service.client.pages.list()
     headers = service.sent[0].headers

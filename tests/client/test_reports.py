@@ -31,6 +31,11 @@ from tests.support.api_clients import (
 OPERATIONS = READS | WRITES
 
 
+@pytest.fixture(autouse=True)
+def _all_calls_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "dashboard.client")
+
+
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_a_call_is_reported_under_the_spec_s_name(operation: str) -> None:
     reports: list[CallReport] = []
@@ -56,13 +61,14 @@ def test_a_report_has_the_outcome() -> None:
 
 def test_no_search_is_in_a_report_or_log(caplog: pytest.LogCaptureFixture) -> None:
     reports: list[CallReport] = []
-    caplog.set_level(logging.INFO, "dashboard.client")
     client = client_answering(
         lambda request: httpx.Response(200, json=wire.envelope()), on_call=reports.append
     )
     client.people.search(query="lovelace")
-    said = [record.getMessage() for record in caplog.records if record.name == "dashboard.client"]
-    assert "lovelace" not in f"{reports} {said}"
+    messages = [
+        record.getMessage() for record in caplog.records if record.name == "dashboard.client"
+    ]
+    assert "lovelace" not in f"{reports} {messages}"
 
 
 def test_a_listener_that_fails_costs_the_call_nothing(caplog: pytest.LogCaptureFixture) -> None:
@@ -83,7 +89,7 @@ def test_a_listener_that_fails_does_not_hide_the_error() -> None:
         client.pages.get("page_1")
 
 
-def test_a_fault_of_our_own_is_reported_as_no_call_at_all() -> None:
+def test_a_fault_of_ours_is_no_failed_call() -> None:
     def fail(request: httpx.Request) -> httpx.Response:
         raise LookupError("a bug in the transport")
 
@@ -94,10 +100,9 @@ def test_a_fault_of_our_own_is_reported_as_no_call_at_all() -> None:
 
 
 def test_a_call_is_logged_on_one_line(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "dashboard.client")
     with pytest.raises(NotFoundError):
         client_saying(404).pages.get("a\r\nGET /forged\x1b[31m\u2028")
-    (record,) = [each for each in caplog.records if each.name == "dashboard.client"]
+    (record,) = [record for record in caplog.records if record.name == "dashboard.client"]
     line = record.getMessage()
     assert line.startswith("GET /v0/pages/a%0D%0AGET%20%2Fforged%1B%5B31m%E2%80%A8 404 ")
     assert line.isprintable()
@@ -105,13 +110,12 @@ def test_a_call_is_logged_on_one_line(caplog: pytest.LogCaptureFixture) -> None:
 
 def logged(caplog: pytest.LogCaptureFixture) -> tuple[str, str, object, object]:
     """Return the level, the words, the status and the error of the only line about a call."""
-    (record,) = [each for each in caplog.records if each.name == "dashboard.client"]
+    (record,) = [record for record in caplog.records if record.name == "dashboard.client"]
     facts = vars(record)["facts"]
     return record.levelname, record.getMessage(), facts["status"], facts.get("error")
 
 
 def test_the_reason_for_a_missing_response_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "dashboard.client")
     with client_of("http://pressroom.invalid") as client, pytest.raises(ConnectError):
         client.pages.create(PAGE_REQUEST)
     level, words, status, error = logged(caplog)
@@ -121,10 +125,7 @@ def test_the_reason_for_a_missing_response_is_logged(caplog: pytest.LogCaptureFi
     assert words.endswith(why)
 
 
-def test_what_the_service_answered_is_in_the_log_as_a_number(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    caplog.set_level(logging.INFO, "dashboard.client")
+def test_service_responses_are_logged_as_numbers(caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(NotFoundError):
         client_saying(404).pages.get("page_1")
     level, _, status, error = logged(caplog)
@@ -159,7 +160,7 @@ def everything_about(error: BaseException) -> str:
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)
-def test_the_key_is_in_no_error_traceback_report_or_log(
+def test_no_error_traceback_report_or_log_has_the_key(
     trouble: Callable[[httpx.Request], httpx.Response], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -178,7 +179,7 @@ def test_the_repr_shows_the_address_alone(base_url: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["line\nbreak", " padded ", "naïve", "nul\0"])
-def test_a_key_no_header_can_carry_is_refused_without_showing_it(key: str) -> None:
+def test_an_unsendable_key_is_refused_and_not_shown(key: str) -> None:
     with pytest.raises(ValueError, match="can't be sent in a header") as caught:
         PublishingClient(base_url="http://service.example", api_key=key)
     assert key not in str(caught.value)
@@ -194,7 +195,6 @@ def test_a_time_limit_is_shown_in_seconds() -> None:
 def test_a_refused_key_is_a_warning_in_the_log(
     status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "dashboard.client")
     with pytest.raises(AuthenticationError):
         client_saying(status).pages.get("page_1")
     level, words, logged_status, _ = logged(caplog)

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.client.response_cache import ByteBoundedCache
+from dashboard.client.response_parsing import ByteBoundedCache
 
 MAX_ENTRIES = 3
 lookups = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2)))
@@ -23,13 +23,13 @@ def test_a_value_is_computed_again_for_another_input_alone(lookups: list[tuple[i
 
     for key, source in lookups:
         count = len(computed)
-        found = cache.get_or_compute(key, source, compute)
+        value = cache.get_or_compute(key, source, compute)
         is_cached = last.get(key) == [source]
-        assert found == [source]
-        assert (found is last.get(key)) == (len(computed) == count) == is_cached
+        assert value == [source]
+        assert (value is last.get(key)) == (len(computed) == count) == is_cached
         if not is_cached:
             last.pop(key, None)
-            last[key] = found
+            last[key] = value
         last = dict([*last.items()][-MAX_ENTRIES:])
 
 
@@ -43,7 +43,7 @@ def test_no_more_bytes_are_cached_than_allowed() -> None:
     assert cache.get_or_compute(0, "a" * 400, str.upper) is not first
 
 
-def test_a_value_larger_than_the_whole_cache_is_computed_each_time() -> None:
+def test_a_value_larger_than_the_cache_is_recomputed() -> None:
     cache = ByteBoundedCache[int, str, str](1_000, size_of=lambda source, _: len(source))
     values = [cache.get_or_compute(1, "a" * 1_001, str.upper) for _ in range(2)]
     assert values[0] is not values[1]

@@ -10,14 +10,9 @@ from hypothesis import strategies as st
 
 from dashboard.client import Executed, InvalidResponseError
 from dashboard.client.session import CACHE_BYTES, MAX_CACHED_BODY_BYTES, PARSED_SIZE_FACTOR
+from tests.client.json_values import json_values
 from tests.support import wire
 from tests.support.api_clients import WRITES, client_answering, client_saying
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=6,
-)
 
 
 def refused(*args: Any, **kwargs: Any) -> InvalidResponseError:
@@ -34,17 +29,17 @@ def test_the_path_of_what_is_wrong_is_named() -> None:
     assert (caught.value.path, caught.value.status_code) == ("totalCount", 200)
 
 
-def test_a_path_inside_is_named_in_the_wire_s_names() -> None:
+def test_an_inner_path_uses_wire_names() -> None:
     page = client_saying(200, json=wire.page(actions=[{}, {"buttonTitle": 3}])).pages.get("page_1")
     assert [value.path for value in page.unreadable] == ["actions.1.buttonTitle"]
 
 
 def test_one_unreadable_item_costs_itself_alone() -> None:
-    found = client_saying(200, json=wire.envelope(wire.person(), 7)).people.list()
-    assert (len(found.items), found.unreadable_items[0].path) == (1, "items.1")
+    response = client_saying(200, json=wire.envelope(wire.person(), 7)).people.list()
+    assert (len(response.items), response.unreadable_items[0].path) == (1, "items.1")
 
 
-def test_our_own_names_of_fields_are_not_the_wire_s() -> None:
+def test_our_field_names_are_not_wire_names() -> None:
     data = wire.envelope(wire.person())
     with pytest.raises(InvalidResponseError) as caught:
         client_saying(200, json=data | {"has_more": data.pop("hasMore")}).people.list()
@@ -55,8 +50,8 @@ def test_our_own_names_of_fields_are_not_the_wire_s() -> None:
 def test_nor_are_they_in_an_item(others: list[int]) -> None:
     ours = wire.page()
     ours["page_id"] = ours.pop("pageId")
-    found = client_saying(200, json=wire.envelope(wire.page(), ours, *others)).pages.list()
-    assert (len(found.items), found.unreadable_items[0].path) == (1, "items.1.pageId")
+    response = client_saying(200, json=wire.envelope(wire.page(), ours, *others)).pages.list()
+    assert (len(response.items), response.unreadable_items[0].path) == (1, "items.1.pageId")
 
 
 @pytest.mark.parametrize(
@@ -78,15 +73,15 @@ def test_a_value_over_the_limits_costs_itself_alone(
 ) -> None:
     pages = wire.page(), wire.page(name="a\0b") | {field: "#"}, wire.page()
     body = json.dumps(wire.envelope(*pages, more="#")).replace('"#"', odd)
-    found = client_saying(200, content=body).pages.list()
+    response = client_saying(200, content=body).pages.list()
     unreadable = [
-        *found.unreadable_items,
-        *(each for page in found.items for each in page.unreadable),
+        *response.unreadable_items,
+        *(item for page in response.items for item in page.unreadable),
     ]
-    assert len(found.items) + len(found.unreadable_items) == 3
+    assert len(response.items) + len(response.unreadable_items) == 3
     assert unreadable[0].path.startswith(path)
     assert field != "colour" or unreadable[0].problem == problem
-    assert "more" in {value.path.split(".")[0] for value in found.unreadable}
+    assert "more" in {value.path.split(".")[0] for value in response.unreadable}
 
 
 def test_an_unchanged_list_is_not_parsed_again() -> None:
@@ -119,7 +114,7 @@ def test_only_the_last_responses_stay_cached() -> None:
     fit = CACHE_BYTES // (PARSED_SIZE_FACTOR * (long + 1_000))
     first = client.pages.get("page_0")
     cached = [client.pages.get(f"page_{n}") for n in range(1, fit + 1)]
-    assert all(client.pages.get(f"page_{n}") is one for n, one in enumerate(cached, 1))
+    assert all(client.pages.get(f"page_{n}") is item for n, item in enumerate(cached, 1))
     assert client.pages.get("page_0") is not first
 
 
@@ -139,7 +134,7 @@ def test_the_same_text_is_parsed_again_as_another_type() -> None:
     "body",
     [b"", b"<html>", b"null", b"[]", b'"page"', b"{", b"\xff\xfe{\x00}\x00", b"NaN", b"{}{}"],
 )
-def test_what_is_no_page_at_all_is_a_bad_answer(body: bytes) -> None:
+def test_a_non_page_is_a_bad_response(body: bytes) -> None:
     error = refused(200, content=body)
     assert (error.status_code, error.executed) == (200, Executed.MAYBE)
 
@@ -210,7 +205,7 @@ def test_only_the_beginning_of_a_body_is_stored() -> None:
 
 
 @given(st.binary() | json_values.map(json.dumps))
-def test_no_body_brings_anything_but_a_page_or_a_bad_answer(body: bytes | str) -> None:
+def test_any_body_is_a_page_or_a_bad_response(body: bytes | str) -> None:
     assert refused(200, content=body).status_code == 200
 
 
@@ -226,7 +221,7 @@ def test_a_bad_answer_names_the_field_that_is_wrong(name: str, value: Any) -> No
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_a_write_whose_answer_can_t_be_read_may_have_been_done(name: str) -> None:
+def test_an_unreadable_response_to_a_write_is_unknown(name: str) -> None:
     with pytest.raises(InvalidResponseError) as caught:
         WRITES[name](client_saying(200, content=b"done"))
     assert caught.value.executed is Executed.MAYBE

@@ -83,9 +83,7 @@ def test_jitter_takes_up_to_half_of_the_wait_away(jitter: float, attempt: int) -
 
 
 @given(st.floats(0, 60), st.floats(0, 60), st.floats(0, 1))
-def test_what_the_service_asks_is_waited_in_full_or_not_at_all(
-    retry_after: float, left: float, jitter: float
-) -> None:
+def test_a_requested_wait_is_full_or_none(retry_after: float, left: float, jitter: float) -> None:
     wait = wait_s(fault(503, retry_after), remaining_s=left, jitter=jitter)
     assert wait is None or retry_after <= wait < left
 
@@ -182,14 +180,14 @@ def test_every_read_is_tried_three_times_at_most(name: str) -> None:
     assert service.count == 3
 
 
-def test_a_read_that_ran_out_of_time_is_not_tried_again() -> None:
+def test_a_timed_out_read_is_not_retried() -> None:
     service = Service(fails(httpx.ReadTimeout))
     with pytest.raises(ResponseLostError):
         client_answering(service).people.list()
     assert service.count == 1
 
 
-def test_a_wait_beyond_the_time_limit_is_left_to_the_user() -> None:
+def test_a_long_wait_is_left_to_the_user() -> None:
     service = Service(says(429, headers={"retry-after": "31"}))
     start = time.monotonic()
     with pytest.raises(RateLimitedError) as caught:
@@ -198,7 +196,7 @@ def test_a_wait_beyond_the_time_limit_is_left_to_the_user() -> None:
     assert time.monotonic() - start < 15, "it waited"
 
 
-def test_what_is_left_of_the_time_limit_ends_the_retries() -> None:
+def test_the_time_limit_ends_the_retries() -> None:
     service = Service(says(502))
     with pytest.raises(ServerError):
         client_answering(service, timeout_s=0.05).people.list()

@@ -19,7 +19,7 @@ from dashboard.client import (
     ServerError,
     StatusError,
 )
-from tests.client.test_response_parsing import json_values
+from tests.client.json_values import json_values
 from tests.support.api_clients import KEY, PAGE_REQUEST, client_answering, client_saying, error_of
 
 
@@ -87,7 +87,7 @@ def test_the_service_s_own_words_are_found(body: Any, said: str) -> None:
 
 
 @pytest.mark.parametrize(("status_code", "said"), [(502, "Bad Gateway"), (599, "Unknown status")])
-def test_a_page_of_html_is_passed_over_for_the_status_name(status_code: int, said: str) -> None:
+def test_an_html_error_page_is_shown_by_its_status(status_code: int, said: str) -> None:
     error = refusal(status_code, html="<h1>Oh no</h1>")
     assert (error.message, error.body) == (said, "<h1>Oh no</h1>")
 

@@ -87,7 +87,7 @@ def test_the_limit_holds_against_one_who_refuses_slowly() -> None:
         assert error_of(APIError, client.pages.get, "page_1").executed is Executed.NO
 
 
-def test_what_is_left_of_the_limit_holds_against_one_who_falls_silent_late(clock: Clock) -> None:
+def test_the_limit_ends_a_late_silence(clock: Clock) -> None:
     limit_s = 10 * SOON_S
 
     def falls_silent_late(connection: socket.socket) -> None:
@@ -108,17 +108,12 @@ def test_the_limit_holds_while_a_request_is_sent() -> None:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         # To write so much out takes a while of its own.
-        with (
-            client_of(url, timeout_s=2 * LIMIT_S) as client,
-            within(2 * SOON_S, listener.close),
-        ):
+        with client_of(url, timeout_s=2 * LIMIT_S) as client, within(2 * SOON_S, listener.close):
             error = error_of(ResponseLostError, client.pages.create, huge)
     assert error.executed is Executed.MAYBE
 
 
-def test_a_look_up_that_hangs_ends_with_the_limit_and_sends_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_hanging_look_up_ends_and_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     hangs, look_up = Event(), socket.getaddrinfo
     with (
         serving(says()) as server,

@@ -51,7 +51,7 @@ def test_an_answer_comes_over_the_wire() -> None:
     assert f"x-api-key: {KEY}".encode() in server.requests[0]
 
 
-def test_the_key_is_in_no_log_of_the_libraries_below(caplog: pytest.LogCaptureFixture) -> None:
+def test_library_logs_do_not_hold_the_key(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with client_of_server(says(answer(PEOPLE))) as (client, _):
         client.people.list()
@@ -75,7 +75,7 @@ def test_a_write_has_a_connection_of_its_own() -> None:
     assert server.connections == 3
 
 
-def test_an_unsolicited_response_is_not_taken_for_that_of_a_write() -> None:
+def test_an_unsolicited_response_answers_no_write() -> None:
     lie, truth = (
         json.dumps(wire.version(status=name)).encode() for name in ("published", "queued")
     )
@@ -85,7 +85,7 @@ def test_an_unsolicited_response_is_not_taken_for_that_of_a_write() -> None:
 
 
 @pytest.mark.parametrize("status", ["204 No Content", "304 Not Modified"])
-def test_a_body_where_there_is_none_is_not_taken_for_the_next_answer(status: str) -> None:
+def test_an_unexpected_body_is_not_the_next_response(status: str) -> None:
     lie = answer(json.dumps(wire.envelope(wire.person(name="Nobody"))).encode())
     with client_of_server(says(answer(lie, status=status)), says(answer(PEOPLE))) as (client, _):
         error_of(APIError, client.people.list)
@@ -94,8 +94,8 @@ def test_a_body_where_there_is_none_is_not_taken_for_the_next_answer(status: str
 
 def test_threads_share_a_client() -> None:
     with client_of_server(says(answer(PEOPLE))) as (client, server), ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: client.people.list().total_count, range(40)))
-    assert (found, len(server.requests)) == ([1] * 40, 40)
+        results = list(pool.map(lambda _: client.people.list().total_count, range(40)))
+    assert (results, len(server.requests)) == ([1] * 40, 40)
 
 
 def test_a_hundred_calls_at_once_have_a_connection_each() -> None:
@@ -109,11 +109,11 @@ def test_a_hundred_calls_at_once_have_a_connection_each() -> None:
         client_of_server(answers_all_at_once, timeout_s=60.0) as (client, _),
         ThreadPoolExecutor(100) as pool,
     ):
-        found = list(pool.map(lambda _: client.people.list().total_count, range(100)))
-    assert found == [1] * 100
+        results = list(pool.map(lambda _: client.people.list().total_count, range(100)))
+    assert results == [1] * 100
 
 
-def test_a_connection_that_a_call_is_done_with_is_used_before_a_new_one() -> None:
+def test_an_idle_connection_is_reused_first() -> None:
     with client_of_server(says(answer(PEOPLE))) as (client, server), ThreadPoolExecutor(4) as pool:
         for _ in range(10):
             pool.submit(client.people.list).result()
@@ -121,7 +121,7 @@ def test_a_connection_that_a_call_is_done_with_is_used_before_a_new_one() -> Non
 
 
 @pytest.mark.parametrize("says_so", [(), ("Connection: close",)])
-def test_a_connection_that_the_service_closed_is_not_used_again(says_so: tuple[str, ...]) -> None:
+def test_a_closed_connection_is_not_reused(says_so: tuple[str, ...]) -> None:
     reports: list[CallReport] = []
     closes = says_and_closes(answer(PEOPLE, *says_so))
     with client_of_server(closes, on_call=reports.append) as (client, server):
@@ -146,7 +146,7 @@ def test_an_identifier_arrives_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("where", CUTS)
-def test_a_write_whose_connection_is_cut_is_lost_and_not_sent_again(where: str) -> None:
+def test_a_cut_write_is_not_sent_again(where: str) -> None:
     with client_of_server(says_and_closes(CUTS[where])) as (client, server):
         error = error_of(ResponseLostError, client.audiences.publish, "page_1", "aud_1", "ver_2")
     assert str(error) == "The service closed the connection before responding."
@@ -227,7 +227,7 @@ def test_a_server_without_tls_is_a_tls_failure() -> None:
     assert error.executed is Executed.NO
 
 
-def test_an_address_that_is_not_of_the_web_is_not_called() -> None:
+def test_an_address_outside_the_web_is_not_called() -> None:
     with client_of("ftp://127.0.0.1") as client:
         error = error_of(InvalidURLError, client.people.list)
     assert str(error).endswith("the service: its URL is neither http nor https.")
@@ -294,7 +294,7 @@ def test_a_redirect_is_not_followed_so_the_key_stays(status: str) -> None:
 
 
 @pytest.mark.parametrize("location", ["mailto:ada", "http://[", "//x:y", "/" + "x" * 65_520, "\\"])
-def test_a_redirect_to_no_url_leaves_a_write_in_doubt(location: str) -> None:
+def test_a_redirect_without_url_leaves_a_write_unknown(location: str) -> None:
     """An HTTP library that parses the header may fail on it, as if nothing had been sent."""
     redirect = answer(b"", f"Location: {location}", status="302 Found")
     with client_of_server(says(redirect)) as (client, _):
@@ -349,7 +349,7 @@ def test_no_proxy_excepts_a_service(excepted: str, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.usefixtures("_no_proxy")
-def test_a_proxy_that_is_away_is_a_service_not_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_proxy_is_an_unreachable_service(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
     with client_of("https://service.example") as client:
         error = error_of(ConnectError, client.pages.create, PAGE_REQUEST)

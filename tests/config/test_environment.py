@@ -66,6 +66,12 @@ def sentence_on(**variables: str) -> str:
     return str(end.value)
 
 
+def read(**variables: str) -> Environment:
+    """Read an environment that has these variables besides the required ones, and no other."""
+    with patch.dict(os.environ, GOOD | variables, clear=True):
+        return read_environment()
+
+
 def test_a_whole_environment_passes_djangos_deploy_check(tmp_path: Path) -> None:
     """With a provider; CI checks one without. OpenTelemetry, turned off, is not needed."""
     database = tmp_path / "new.sqlite3"
@@ -158,7 +164,7 @@ def test_a_wrong_value_is_reported_in_one_sentence(variables: dict[str, str], na
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "reason"),
     [
         ("CACHE_URL", "redis://127.0.0.1:abc/0", "must contain a port from 1 to 65535, or none"),
         ("CACHE_URL", "redis://127.0.0.1:99999/0", "must contain a port from 1 to 65535, or none"),
@@ -177,6 +183,20 @@ def test_a_wrong_value_is_reported_in_one_sentence(variables: dict[str, str], na
         ("SERVICE_URL", "http://host:99999", "must contain a port from 1 to 65535, or none"),
         ("SERVICE_URL", "http://x y", "must not contain spaces"),
         ("SERVICE_URL", "http://a..b", "must contain one host"),
+        *(
+            (name, value, "must contain a host whose name is valid")
+            for name, value in {
+                "SERVICE_URL": "https://xn--a/",
+                "PUBLIC_URL": "https://desk.xn--zzzzzzzz99999",
+                "OIDC_ISSUER": "https://xn--0/",
+                "CACHE_URL": "redis://xn--a:6379/0",
+                "DATABASE_URL": "postgres://xn--a/desk",
+                "EMAIL_URL": "smtp://xn--a",
+                "OTEL_EXPORTER_OTLP_ENDPOINT": "https://xn--a/",
+                "CSRF_TRUSTED_ORIGINS": "https://*.xn--a",
+            }.items()
+        ),
+        ("ALLOWED_HOSTS", ".xn--a", ".xn--a must be a host only"),
         ("SERVICE_URL", "https://api.example/v0", "must not include /v0, which is appended"),
         ("SERVICE_URL", "https://api.example/base/v0/", "must not include /v0"),
         ("ALLOWED_HOSTS", "https://127.0.0.1", "https://127.0.0.1 must be a host only"),
@@ -190,10 +210,10 @@ def test_a_wrong_value_is_reported_in_one_sentence(variables: dict[str, str], na
         ("METRICS_TOKEN", "short", "must be 16 or more letters"),
     ],
 )
-def test_an_error_is_reported_in_words(name: str, value: str, said: str) -> None:
+def test_an_error_is_reported_in_words(name: str, value: str, reason: str) -> None:
     sentence = sentence_on(**GOOD | SERVICE | {name: value})
     assert sentence.startswith(f"{name}: ")
-    assert said in sentence
+    assert reason in sentence
 
 
 @pytest.mark.parametrize(
@@ -209,20 +229,14 @@ def test_an_error_is_reported_in_words(name: str, value: str, said: str) -> None
         ("ALLOWED_HOSTS", ".example.com, 127.0.0.1, [::1]"),
     ],
 )
-def test_a_right_value_is_taken_as_it_is(
-    name: str, value: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for each, its in (GOOD | SERVICE | {name: value}).items():
-        monkeypatch.setenv(each, its)
-    taken = getattr(read_environment(), name.lower())
+def test_a_right_value_is_taken_as_it_is(name: str, value: str) -> None:
+    taken = getattr(read(**SERVICE | {name: value}), name.lower())
     assert taken == (value.split(", ") if name == "ALLOWED_HOSTS" else value)
 
 
-def test_an_origin_is_trusted_as_a_browser_sends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_origin_is_trusted_as_a_browser_sends_it() -> None:
     written = "https://Desk.example/, https://*.a.example, http://127.0.0.1:8000"
-    for name, value in (GOOD | {"CSRF_TRUSTED_ORIGINS": written}).items():
-        monkeypatch.setenv(name, value)
-    assert read_environment().csrf_trusted_origins == [
+    assert read(CSRF_TRUSTED_ORIGINS=written).csrf_trusted_origins == [
         "https://desk.example",
         "https://*.a.example",
         "http://127.0.0.1:8000",
@@ -236,12 +250,29 @@ def test_a_wrong_value_stops_the_start_with_that_sentence() -> None:
     assert run.stderr == f"{sentence_on(**wrong)}\n"
 
 
-def test_each_value_of_the_providers_claim_gives_a_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (GOOD | PROVIDER).items():
-        monkeypatch.setenv(name, value)
-    environment = Environment()
+def test_each_value_of_the_providers_claim_gives_a_group() -> None:
+    environment = read(**PROVIDER)
     assert environment.oidc_groups == [("editors", "Publishers"), ("cn=it", "Administrators")]
     assert "secret-of-ours" not in repr(environment)
+
+
+def test_neither_repr_nor_str_shows_a_secret() -> None:
+    secrets = {
+        "SECRET_KEY": GOOD["SECRET_KEY"],
+        "SECRET_KEY_FALLBACKS": f"old-{GOOD['SECRET_KEY']}",
+        "SERVICE_API_KEY": "secret-key",
+        "METRICS_TOKEN": "secret-token-of-16",
+        "OIDC_CLIENT_SECRET": PROVIDER["OIDC_CLIENT_SECRET"],
+    }
+    urls = {
+        "DATABASE_URL": "postgres://desk:secret-pw@db/desk",
+        "CACHE_URL": "redis://:secret-pw@cache/0",
+        "EMAIL_URL": "smtp://desk:secret-pw@mail",
+    }
+    sender = {"EMAIL_FROM": "desk@desk.example"}
+    settings = read(**PROVIDER | SERVICE | sender | secrets | urls)
+    for secret in (*secrets.values(), "secret-pw"):
+        assert secret not in repr(settings) + str(settings)
 
 
 def test_no_sentence_and_no_repr_shows_the_service_key() -> None:
@@ -292,14 +323,11 @@ def test_a_collector_that_is_wanted_needs_opentelemetry(variables: dict[str, str
 
 
 @pytest.mark.parametrize("variables", [{}, TURNED_OFF])
-def test_opentelemetry_is_needed_only_for_a_collector_that_is_wanted(
+def test_opentelemetry_is_needed_only_with_a_collector(
     variables: dict[str, str],
 ) -> None:
-    with (
-        patch.dict(sys.modules, {"opentelemetry": None}),
-        patch.dict(os.environ, GOOD | variables, clear=True),
-    ):
-        assert not read_environment().traces
+    with patch.dict(sys.modules, {"opentelemetry": None}):
+        assert not read(**variables).traces
 
 
 FOLDERS = ("my%20desk", "a%2Fb", "desk #1", "what? now", "100% done")
@@ -324,18 +352,14 @@ def test_a_checkout_may_lie_in_any_folder(tmp_path: Path) -> None:
     assert name == str(checkout / "var" / "demo.sqlite3")
 
 
-def cookie_names(**variables: str) -> str:
-    with patch.dict(os.environ, GOOD | variables, clear=True):
-        return read_environment().cookie_prefix
-
-
-def test_each_dashboard_of_a_host_has_cookies_of_its_own() -> None:
+def test_dashboards_on_one_host_have_their_own_cookies() -> None:
     """All processes of one dashboard have the same, whatever else they are told."""
     first, second = "https://desk.example:8443", "https://desk.example:9443"
-    assert len({cookie_names(PUBLIC_URL=first), cookie_names(PUBLIC_URL=second)}) == 2
     others = {"ALLOWED_HOSTS": "10.0.0.7,desk.example", "PORT": "9000"}
-    assert cookie_names(PUBLIC_URL=first) == cookie_names(PUBLIC_URL=f"{first}/", **others)
-    assert cookie_names() == cookie_names(**others) == "pressroom_"
+    prefix = read(PUBLIC_URL=first).cookie_prefix
+    assert prefix != read(PUBLIC_URL=second).cookie_prefix
+    assert prefix == read(PUBLIC_URL=f"{first}/", **others).cookie_prefix
+    assert read().cookie_prefix == read(**others).cookie_prefix == "pressroom_"
 
 
 @pytest.mark.parametrize(
@@ -377,8 +401,10 @@ def test_a_database_that_all_may_read_is_warned_of(
     database.touch()
     database.chmod(mode)
     monkeypatch.setitem(connection.settings_dict, "NAME", str(database))
-    said = [each.msg for each in checks.run_checks(include_deployment_checks=True)]
-    read = [each for each in said if f"Every account on this machine can read {database}" in each]
+    message = [check.msg for check in checks.run_checks(include_deployment_checks=True)]
+    read = [
+        item for item in message if f"Every account on this machine can read {database}" in item
+    ]
     assert bool(read) == is_warned_of
 
 
@@ -387,9 +413,8 @@ def test_a_database_that_all_may_read_is_warned_of(
 )
 @pytest.mark.parametrize("sender", ["desk@mail.example", "Pressroom <desk@mail.example>"])
 def test_a_mail_server_and_a_sender_are_read(url: str, sender: str) -> None:
-    with patch.dict(os.environ, GOOD | {"EMAIL_URL": url, "EMAIL_FROM": sender}, clear=True):
-        read = read_environment()
-    assert (read.email_url, read.email_from) == (url, sender)
+    environment = read(EMAIL_URL=url, EMAIL_FROM=sender)
+    assert (environment.email_url, environment.email_from) == (url, sender)
 
 
 @pytest.mark.parametrize(
@@ -401,8 +426,5 @@ def test_a_mail_server_and_a_sender_are_read(url: str, sender: str) -> None:
         ({"ALLOWED_HOSTS": "*"}, ""),
     ],
 )
-def test_without_a_public_url_links_go_to_the_first_host(
-    variables: dict[str, str], url: str
-) -> None:
-    with patch.dict(os.environ, GOOD | variables, clear=True):
-        assert read_environment().default_public_url == url
+def test_without_a_public_url_links_use_the_first_host(variables: dict[str, str], url: str) -> None:
+    assert read(**variables).default_public_url == url

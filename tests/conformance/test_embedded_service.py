@@ -62,10 +62,10 @@ def test_a_page_is_created_got_and_listed(client: PublishingClient) -> None:
 
 
 def test_pages_are_walked_by_cursor(client: PublishingClient) -> None:
-    made = {make_page().id for _ in range(3)}
+    created = {make_page().id for _ in range(3)}
     first = client.pages.list(limit=2)
     rest = client.pages.list(cursor=first.next_cursor, limit=2)
-    assert {page.page_id for page in (*first.items, *rest.items)} == made
+    assert {page.page_id for page in (*first.items, *rest.items)} == created
     assert (first.has_more, rest.has_more, rest.next_cursor) == (True, False, None)
 
 
@@ -95,7 +95,7 @@ def unknown_names(thing: object) -> Iterator[str]:
             yield from unknown_names(value)
 
 
-def test_every_name_in_an_answer_is_one_of_the_contract(client: PublishingClient) -> None:
+def test_every_name_in_a_response_is_in_the_contract(client: PublishingClient) -> None:
     metadata = {"title": "Fleets", "ogImageUrl": "https://kestrel.example/og.png"}
     page = make_page(metadata=metadata, header_action_id="act_1")
     audience = make_audience(
@@ -105,7 +105,7 @@ def test_every_name_in_an_answer_is_one_of_the_contract(client: PublishingClient
         metadata_override={"robots": ["noindex"]},
     )
     make_live_version(audience, supplementary_context="For carriers.")
-    make_conversation(audience, published_message_id="msg_1")
+    make_conversation(audience)
     make_person("Ada", **dict.fromkeys(GIVEN_OF_PERSON, "given"))
     people, audiences = client.people.list(), client.audiences.list(page.id)
     answers: list[BaseModel] = [
@@ -145,9 +145,7 @@ def test_people_are_listed_and_searched(client: PublishingClient) -> None:
     ]
 
 
-def test_a_subscription_is_read_by_an_empty_patch_and_changed_by_another(
-    client: PublishingClient,
-) -> None:
+def test_an_empty_patch_reads_a_subscription(client: PublishingClient) -> None:
     row = make_subscription()
     read = client.webhook_subscriptions.update(row.id, SubscriptionPatch())
     assert (read.updated_at, read.active) == (row.updated_at, True)
@@ -155,7 +153,7 @@ def test_a_subscription_is_read_by_an_empty_patch_and_changed_by_another(
     assert changed.active is False
 
 
-def test_refusals_arrive_as_the_errors_that_say_what_to_do(client: PublishingClient) -> None:
+def test_refusals_arrive_as_errors_that_help(client: PublishingClient) -> None:
     with pytest.raises(NotFoundError, match="Page not found"):
         client.pages.get("nothing")
     cancelled = make_version(cancelled_at=ago(hours=1))

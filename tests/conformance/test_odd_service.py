@@ -107,7 +107,7 @@ def test_a_truncated_list_is_reported_as_incomplete(operator: Client) -> None:
     assert "2 of 120 audiences" in shown
 
 
-def test_what_was_seen_is_shown_as_last_known_when_the_service_fails(
+def test_a_failing_service_shows_the_last_known(
     operator: Client, be: Callable[[str], None]
 ) -> None:
     look_around(operator)
@@ -134,7 +134,7 @@ def test_pages_of_our_own_memory_need_no_service(
     assert failed(open_in_each_mood(operator, be, NEEDS_NO_SERVICE), {200}) == {}
 
 
-def test_what_was_never_seen_and_cannot_be_read_is_a_page_with_a_next_step(
+def test_an_unknown_unreadable_object_has_a_next_step(
     operator: Client, be: Callable[[str], None]
 ) -> None:
     names = {"page", "audience", "versions", "publish", "webhook"}

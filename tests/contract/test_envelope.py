@@ -5,18 +5,17 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem
 from dashboard.contract.people import Person
-from dashboard.contract.resource import problem_path, read_resource
+from dashboard.contract.resource import ListEnvelope, problem_path, read_resource
 from tests.support.examples import PAGE, PERSON
 from tests.support.wire import envelope
 
 
 def test_a_list_is_read_with_its_cursor() -> None:
-    found = ListEnvelope[Person].model_validate(envelope(PERSON, hasMore=True, nextCursor="c2"))
-    assert (found.has_more, found.total_count, found.next_cursor) == (True, 1, "c2")
-    assert found.items[0].email == "ingrid@halden.example"
+    response = ListEnvelope[Person].model_validate(envelope(PERSON, hasMore=True, nextCursor="c2"))
+    assert (response.has_more, response.total_count, response.next_cursor) == (True, 1, "c2")
+    assert response.items[0].email == "ingrid@halden.example"
 
 
 @pytest.mark.parametrize("cursor", [{}, {"nextCursor": None}])
@@ -35,25 +34,25 @@ def test_a_required_field_of_the_envelope_is_not_forgiven(name: str, value: str 
     assert caught.value.errors()[0]["loc"] == (name,)
 
 
-def test_an_unreadable_item_is_set_aside_and_the_others_are_read() -> None:
+def test_an_unreadable_item_is_set_aside() -> None:
     broken = PAGE | {"pageId": 7}
-    found = read_resource(ListEnvelope[PageItem], envelope(PAGE, broken, PAGE, None))
-    assert [page.page_id for page in found.items] == ["page_1", "page_1"]
-    assert [(item.index, item.path, item.raw) for item in found.unreadable_items] == [
+    response = read_resource(ListEnvelope[PageItem], envelope(PAGE, broken, PAGE, None))
+    assert [page.page_id for page in response.items] == ["page_1", "page_1"]
+    assert [(item.index, item.path, item.raw) for item in response.unreadable_items] == [
         (1, "items.1.pageId", broken),
         (3, "items.3", None),
     ]
 
 
 def test_what_was_set_aside_is_written_as_received_only() -> None:
-    found = read_resource(ListEnvelope[PageItem], envelope(None))
-    assert found.to_wire() == envelope(totalCount=1)
-    assert found.as_received() == envelope(None)
+    response = read_resource(ListEnvelope[PageItem], envelope(None))
+    assert response.to_wire() == envelope(totalCount=1)
+    assert response.as_received() == envelope(None)
 
 
-def test_a_field_of_the_service_named_like_our_own_does_no_harm() -> None:
-    found = read_resource(ListEnvelope[Person], envelope(PERSON, unreadable="yes"))
-    assert (len(found.items), found.unreadable) == (1, ())
+def test_a_service_field_named_like_ours_is_harmless() -> None:
+    response = read_resource(ListEnvelope[Person], envelope(PERSON, unreadable="yes"))
+    assert (len(response.items), response.unreadable) == (1, ())
 
 
 def test_a_place_is_written_with_dots() -> None:

@@ -12,10 +12,9 @@ from dashboard.client.errors import InvalidResponseError
 from dashboard.client.response_parsing import parse_response
 from dashboard.contract.audiences import Audience, AudienceVersion
 from dashboard.contract.conversations import Conversation
-from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import Page, PageItem
 from dashboard.contract.people import Person
-from dashboard.contract.resource import Resource
+from dashboard.contract.resource import ListEnvelope, Resource
 from dashboard.contract.webhooks import WebhookSubscription
 from tests.support import examples, wire
 
@@ -115,11 +114,11 @@ TRACES = {
 
 
 @pytest.mark.parametrize("name", TRACES)
-def test_a_trace_of_another_shape_is_read_but_for_that(name: str) -> None:
+def test_only_the_odd_part_of_a_trace_is_lost(name: str) -> None:
     path, value = TRACES[name]
     steps = tuple(int(step) if step.isdigit() else step for step in path.split("."))
     conversation = read(Conversation, put(examples.CONVERSATION, steps, value))
-    assert [(each.path, each.raw) for each in conversation.unreadable] == [(path, value)]
+    assert [(item.path, item.raw) for item in conversation.unreadable] == [(path, value)]
     assert len(conversation.messages) == len(examples.CONVERSATION["messages"])
 
 
@@ -132,7 +131,7 @@ def test_a_conversation_without_a_required_field_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("number", [-9223372036854775809, -1e30, 2**70])
-def test_an_audience_whose_version_can_t_be_read_is_set_aside_by_name(number: float) -> None:
+def test_an_audience_with_an_unreadable_version_is_set_aside(number: float) -> None:
     # Without that version it would seem to have no draft, or not to be live.
     for field in ("latestVersion", "publishedVersion"):
         odd = wire.audience(**{field: wire.version(versionNumber=number)})

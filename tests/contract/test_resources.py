@@ -178,7 +178,7 @@ def test_a_problem_has_its_path_in_wire_names() -> None:
     assert problem_of(Audience, data) == ("latestVersion", "versionNumber")
 
 
-def test_an_audience_goes_by_the_first_name_it_was_given() -> None:
+def test_an_audience_keeps_the_first_name_given() -> None:
     names = {"effectiveName": "", "customName": "Oslo", "computedName": "Halden"}
     assert Audience.model_validate(names).name == "Oslo"
     assert Audience.model_validate({}).name is None

@@ -18,6 +18,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.db.models import F
 
 from config.environment import BASE_DIR
 from dashboard.demo.load import fill, make_accounts, sample_service, subscribe_receiver
@@ -25,17 +26,24 @@ from dashboard.encryption import decrypt
 from dashboard.ledger.models import (
     AudienceRecord,
     Operation,
-    OutsidePublish,
     PageRecord,
+    Publication,
     SubscriptionRecord,
     VersionRecord,
 )
+from dashboard.ledger.models.objects import LiveStatus
 from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.models.publications import PublicationReason
+from dashboard.ledger.queries.audiences import (
+    live_publication,
+    outside_publications,
+    rolled_back_by,
+)
 from dashboard.ledger.queries.pages import pages_coverage
-from dashboard.ledger.receiver import get_receiver, set_signing_secret, switch_receiver
 from dashboard.operations.checking import check_outcome
 from dashboard.releases.models import ItemState, Release, ReleaseState
 from dashboard.service.subscriptions import fetch_subscription
+from dashboard.webhooks.receiver import get_receiver, set_signing_secret, switch_receiver
 from tests.support.processes import Running, demo, fill_as_the_demo_does, free_port
 from tests.support.shared_files import made_once
 
@@ -43,9 +51,10 @@ AS_IT_IS = {"DJANGO_SETTINGS_MODULE": "config.settings"}
 
 
 @pytest.fixture
-def demo_data(db: None) -> None:
-    """The demo's database, with few people."""
+def demo_data(db: None, caplog: pytest.LogCaptureFixture) -> None:
+    """The demo's database, with few people. What was sent for its history isn't logged."""
     fill(sample_service(datetime.now(UTC)), people=50, progress=lambda *_: None)
+    assert not [record for record in caplog.records if record.levelname == "INFO"]
 
 
 def days_ago(days: float) -> datetime:
@@ -64,6 +73,8 @@ def test_the_ledger_looks_as_after_weeks_of_use(demo_data: None) -> None:
     _assert_that_a_look_settles_the_unknown_one()
     _assert_that_releases_tell_the_same_story()
     _assert_that_versions_published_outside_have_no_operation()
+    _assert_that_what_is_live_has_its_publication()
+    _assert_that_one_audience_is_rolled_back()
 
 
 def _assert_that_histories_have_gaps() -> None:
@@ -78,11 +89,31 @@ def _assert_that_histories_have_gaps() -> None:
 
 
 def _assert_that_versions_published_outside_have_no_operation() -> None:
-    found = OutsidePublish.objects.all()
-    assert len(found) == 4
-    assert found.filter(noticed_at__gt=days_ago(7)).exists()
-    version_ids = [each.version_id for each in found]
+    outside = outside_publications()
+    assert len(outside) == 4
+    assert outside.filter(seen_at__gt=days_ago(7)).exists()
+    version_ids = [publication.version_id for publication in outside]
     assert not Operation.objects.filter(version_id__in=version_ids).exists()
+
+
+def _assert_that_what_is_live_has_its_publication() -> None:
+    live = Publication.objects.filter(ended_at=None)
+    ids = set(live.values_list("page_id", "audience_id", "version_id"))
+    records = AudienceRecord.objects.exclude(live_version_id="")
+    assert ids == set(records.values_list("page_id", "audience_id", "live_version_id"))
+    ended = Publication.objects.exclude(ended_at=None)
+    assert ended.count() > 100
+    assert not ended.filter(ended_at__lt=F("started_at")).exists()
+    assert Publication.objects.filter(reason=PublicationReason.PUBLISH).count() > 10
+
+
+def _assert_that_one_audience_is_rolled_back() -> None:
+    [record] = AudienceRecord.objects.filter(live_status=LiveStatus.ROLLED_BACK)
+    live = live_publication(record.page_id, record.audience_id)
+    assert live
+    assert (live.reason, live.actor_name) == (PublicationReason.ROLLBACK, "publisher")
+    assert live.note
+    assert rolled_back_by(record.page_id, record.audience_id, record.latest_version_id) == live
 
 
 def _assert_that_operations_ended_in_every_way() -> None:
@@ -142,7 +173,7 @@ def test_accounts_may_do_what_their_names_say() -> None:
 
 
 @pytest.mark.django_db
-def test_each_start_subscribes_the_receiver_unless_users_have_turned_it_off() -> None:
+def test_a_start_subscribes_the_receiver_unless_turned_off() -> None:
     make_accounts()
     sample = sample_service(datetime.now(UTC))
     subscribe_receiver(sample, "http://127.0.0.1:1/")
@@ -174,9 +205,7 @@ def test_making_accounts_again_leaves_a_changed_password_alone(db: None) -> None
     assert User.objects.get(username="viewer").check_password("another one")
 
 
-def test_a_first_start_answers_and_a_second_keeps_the_data(
-    tmp_path: Path, pytestconfig: pytest.Config
-) -> None:
+def test_a_second_start_keeps_the_data(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     """The first start is the one that fills the demo of the browser's tests.
 
     With `--exhaustive` it is another one, with fewer people and production's settings.
@@ -201,7 +230,6 @@ def test_a_first_start_answers_and_a_second_keeps_the_data(
 
 
 def _processor_s() -> float:
-    """Return the processor seconds of the processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -242,7 +270,7 @@ def _assert_that_all_requests_share_a_cache(running: Running, browser: httpx.Cli
     with ThreadPoolExecutor(10) as threads:  # At once, so that every process gets some.
         look = partial(httpx.get, f"{running.url}/find/", cookies=cookies, timeout=60)
         requests = [threads.submit(look) for _ in range(20)]
-    pages = [each.result().text for each in requests]
+    pages = [request.result().text for request in requests]
     assert [page for page in pages if "Service operational" not in page] == []
 
 

@@ -1,8 +1,11 @@
 """A caller of the service: an HTTP client with a key, through the whole stack."""
 
 from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 
 from dashboard.embedded_api import keys
@@ -23,6 +26,18 @@ def caller_of(db: None) -> Caller:
 
 
 @pytest.fixture
+def import_file(tmp_path: Path) -> Callable[..., str]:
+    """Return a function that imports content by a command, and returns the command's output."""
+
+    def run(command: str, name: str, content: str | bytes, *arguments: str) -> str:
+        file, output = tmp_path / name, StringIO()
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+        call_command(command, str(file), *arguments, stdout=output)
+        return output.getvalue().strip()
+
+    return run
+
+
+@pytest.fixture
 def service(caller_of: Caller) -> Client:
-    """A client with a key of the default tenant."""
     return caller_of()

@@ -15,9 +15,11 @@ from django.test import Client
 from django.urls import reverse
 
 from config.environment import BASE_DIR
-from dashboard.contract.dates import read_date
+from dashboard.contract.wire import read_date
+from dashboard.embedded_api import keys
 from dashboard.embedded_api.keys import default_tenant
 from dashboard.embedded_api.models import (
+    ApiKey,
     Audience,
     Page,
     Person,
@@ -43,6 +45,7 @@ from tests.support.interleaving import (
     PATIENCE_S,
     before_commit,
     before_statement,
+    before_transaction,
     begun,
     held_at,
 )
@@ -62,8 +65,12 @@ NO_ROWS = {
 @pytest.fixture
 def admin(db: None) -> Client:
     """The browser of an administrator with a staff account."""
+    return staff_browser("Administrators")
+
+
+def staff_browser(role: str) -> Client:
     user = User.objects.create_user("ada", is_staff=True)
-    user.groups.add(Group.objects.get(name="Administrators"))
+    user.groups.add(Group.objects.get(name=role))
     browser = Client()
     browser.force_login(user)
     return browser
@@ -85,6 +92,18 @@ def form_of(admin: Client, path: str) -> dict[str, Any]:
     return sent | NO_ROWS
 
 
+def save(admin: Client, row: Any, **changes: Any) -> Any:
+    """Change a row by its form, as a browser would; return the response."""
+    path = url(row._meta.model_name, "change", row.pk)
+    return admin.post(path, form_of(admin, path) | changes)
+
+
+def act(admin: Client, action: str, row: Any, **more: Any) -> str:
+    """Do an action of the list with one row; return the page that follows."""
+    body = {"action": action, "_selected_action": [row.pk], **more}
+    return admin.post(url(row._meta.model_name), body, follow=True).content.decode()
+
+
 def errors_of(response: Any) -> dict[str, list[str]]:
     return dict(response.context["adminform"].form.errors)
 
@@ -99,11 +118,8 @@ def test_an_administrator_finds_each_kind_and_can_search_it(admin: Client) -> No
 
 
 @pytest.mark.parametrize("role", ["Viewers", "Publishers"])
-def test_other_roles_find_nothing_of_it_even_with_a_staff_account(db: None, role: str) -> None:
-    user = User.objects.create_user("ada", is_staff=True)
-    user.groups.add(Group.objects.get(name=role))
-    browser = Client()
-    browser.force_login(user)
+def test_other_roles_cannot_see_the_staff_admin(db: None, role: str) -> None:
+    browser = staff_browser(role)
     assert {browser.get(url(model)).status_code for model in MODELS} == {403}
     assert {browser.get(url(model, "add")).status_code for model in MODELS} == {403}
 
@@ -137,7 +153,7 @@ def test_a_page_is_created_as_by_the_api(admin: Client, service: Client) -> None
         ("footer_links", "7", "Input should be a valid list."),
     ],
 )
-def test_what_the_api_would_reject_is_an_error_next_to_the_field(
+def test_input_the_api_would_reject_is_a_field_error(
     admin: Client, field: str, value: str, error: str
 ) -> None:
     body = {
@@ -164,8 +180,7 @@ def test_what_the_api_would_reject_is_an_error_next_to_the_field(
 )
 def test_saving_an_unchanged_form_changes_nothing(admin: Client, model: str, make: Any) -> None:
     row = make()
-    path = url(model, "change", row.pk)
-    assert admin.post(path, form_of(admin, path)).status_code == 302
+    assert save(admin, row).status_code == 302
     assert type(row).objects.values().get() == {
         column.attname: getattr(row, column.attname) for column in row._meta.concrete_fields
     }
@@ -186,36 +201,32 @@ def test_saving_an_unchanged_form_changes_nothing(admin: Client, model: str, mak
 )
 def test_a_change_is_an_update(admin: Client, model: str, make: Any, change: Any) -> None:
     row = make()
-    path = url(model, "change", row.pk)
-    assert admin.post(path, form_of(admin, path) | change).status_code == 302
+    assert save(admin, row, **change).status_code == 302
     before, created = row.updated_at, row.created_at
     row.refresh_from_db()
     assert row.updated_at > before
     assert row.created_at == created
 
 
-def test_a_page_with_images_in_its_metadata_can_be_changed(admin: Client) -> None:
+def test_a_page_with_images_can_be_changed(admin: Client) -> None:
     page = make_page(metadata={"ogImageUrl": "https://acme.example/a.png"})
-    path = url("page", "change", page.pk)
-    body = form_of(admin, path) | {"name": "Renamed"}
-    assert admin.post(path, body).status_code == 302
+    assert save(admin, page, name="Renamed").status_code == 302
     page.refresh_from_db()
     assert (page.name, page.metadata) == ("Renamed", {"ogImageUrl": "https://acme.example/a.png"})
 
 
 def test_dates_are_shown_as_moments(admin: Client) -> None:
     page = make_page(created_at=ago(days=400))
-    shown = admin.get(url("page", "change", page.pk)).content.decode()
+    html = admin.get(url("page", "change", page.pk)).content.decode()
     moment = read_date(page.created_at)
     assert moment
-    assert f"{moment:%Y}" in shown
-    assert "accountlog_" not in shown
+    assert f"{moment:%Y}" in html
+    assert "accountlog_" not in html
 
 
-def test_a_person_changed_here_is_found_by_the_new_name(admin: Client, service: Client) -> None:
+def test_a_changed_person_is_found_by_the_new_name(admin: Client, service: Client) -> None:
     person = make_person()
-    path = url("person", "change", person.pk)
-    admin.post(path, form_of(admin, path) | {"name": "Zoë Müller"})
+    save(admin, person, name="Zoë Müller")
     assert service.get("/v0/persons/search?query=zoe+muller").json()["totalCount"] == 1
     listed = admin.get(f"{url('person')}?q=muller").content.decode()
     assert "Zoë Müller" in listed
@@ -225,7 +236,7 @@ def test_a_person_changed_here_is_found_by_the_new_name(admin: Client, service: 
     ("field", "value"),
     [("email", "nobody"), ("linkedin_profile_url", "linkedin"), ("domain", "https://a.example/")],
 )
-def test_an_invalid_person_is_an_error_next_to_the_field(
+def test_an_invalid_person_is_an_error_beside_the_field(
     admin: Client, field: str, value: str
 ) -> None:
     body = {"tenant": default_tenant().pk, "name": "Ada", field: value}
@@ -234,13 +245,13 @@ def test_an_invalid_person_is_an_error_next_to_the_field(
     assert not Person.objects.exists()
 
 
-def test_a_url_that_can_not_be_sent_to_is_an_error_next_to_it(admin: Client) -> None:
+def test_an_unsendable_url_is_an_error_beside_its_field(admin: Client) -> None:
     body = {"tenant": default_tenant().pk, "url": "https://xn--/", "kind": "list", "active": "on"}
     errors = errors_of(admin.post(url("subscription", "add"), body))
     assert errors == {"url": ["The host of the URL isn’t a valid name."]}
 
 
-def test_a_list_of_people_takes_no_more_queries_for_more_people(
+def test_a_longer_people_list_makes_no_more_queries(
     admin: Client, django_assert_max_num_queries: Any
 ) -> None:
     for number in range(60):
@@ -257,9 +268,7 @@ def test_a_list_of_people_takes_no_more_queries_for_more_people(
     )
 
 
-def test_an_audience_and_its_versions_are_made_and_published_here(
-    admin: Client, service: Client
-) -> None:
+def test_an_audience_is_created_and_published_in_the_admin(admin: Client, service: Client) -> None:
     page = make_page(tenant=default_tenant())
     body = {"page": page.pk, "custom_name": "Banks", "metadata_override": '{"title": "For banks"}'}
     assert admin.post(url("audience", "add"), body).status_code == 302
@@ -271,18 +280,50 @@ def test_an_audience_and_its_versions_are_made_and_published_here(
     assert listed["effectiveMetadata"] == {"title": "For banks"}
     latest = listed["latestVersion"]
     assert (latest["versionNumber"], latest["status"]) == (2, "draft")
-    chosen = {"action": "publish", "_selected_action": [latest["versionId"]]}
-    shown = admin.post(url("version"), chosen, follow=True).content.decode()
-    assert "Publishing: 1. Pressroom’s approvals don’t apply here" in shown
+    html = act(admin, "publish", Version.objects.get(pk=latest["versionId"]))
+    assert "Publishing: 1. Pressroom’s approvals don’t apply here" in html
     listed = service.get(f"/v0/pages/{page.pk}/audiences").json()["items"][0]
     assert listed["latestVersion"]["status"] == "queued"
 
 
-def test_a_version_that_was_canceled_is_not_published_here_either(admin: Client) -> None:
+def test_a_canceled_version_is_not_published(admin: Client) -> None:
     version = make_version(queued_at=ago(hours=2), cancelled_at=ago(hours=1))
-    body = {"action": "publish", "_selected_action": [version.pk]}
-    shown = admin.post(url("version"), body, follow=True).content.decode()
-    assert "This version was canceled" in shown
+    assert "This version was canceled" in act(admin, "publish", version)
+
+
+@pytest.mark.parametrize("model", ["page", "person", "subscription", "apikey"])
+def test_a_repeated_form_leads_to_its_row(admin: Client, model: str) -> None:
+    form = {
+        "page": {"name": "Spring", "page_context": "For visitors", "page_type": "inbound"},
+        "person": {"name": "Anna"},
+        "subscription": {"url": "https://hooks.example/1", "kind": "list"},
+        "apikey": {"name": "CRM"},
+    }[model] | {"tenant": default_tenant().pk, "new_id": new_id(admin, model)}
+    assert admin.post(url(model, "add"), form).url == url(model)
+    again = admin.post(url(model, "add"), form, follow=True)
+    assert "This form was already sent. Nothing was added again." in again.content.decode()
+    form["new_id"] = "anything"
+    assert admin.post(url(model, "add"), form).url == url(model)
+    rows = {"page": Page, "person": Person, "subscription": Subscription, "apikey": ApiKey}[model]
+    assert rows.objects.count() == 2
+    assert not rows.objects.filter(pk="anything" if model != "person" else 0).exists()
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_concurrent_equal_forms_add_one_row(admin: Client) -> None:
+    form = {"tenant": default_tenant().pk, "name": "CRM", "new_id": new_id(admin, "apikey")}
+    add = partial(admin.post, url("apikey", "add"), form)
+    with held_at(before_transaction(), add) as first:
+        second = add()
+    assert {first.result().status_code, second.status_code} == {302}
+    assert ApiKey.objects.count() == 1
+
+
+def new_id(admin: Client, model: str) -> str:
+    inputs = elements(admin.get(url(model, "add")).content.decode(), "input")
+    return next(
+        field.attributes["value"] for field in inputs if field.attributes.get("name") == "new_id"
+    )
 
 
 def test_only_a_draft_can_be_edited(admin: Client) -> None:
@@ -298,7 +339,7 @@ def test_only_a_draft_can_be_edited(admin: Client) -> None:
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 @pytest.mark.parametrize("act", ["change", "delete", "delete_selected"])
-def test_a_draft_published_at_the_same_moment_stays_as_published(admin: Client, act: str) -> None:
+def test_a_draft_published_at_that_moment_stays_published(admin: Client, act: str) -> None:
     version = make_version()
     path = url("version") if act == "delete_selected" else url("version", act, version.pk)
     body = {
@@ -321,22 +362,33 @@ def test_a_draft_published_at_the_same_moment_stays_as_published(admin: Client, 
     assert (version.supplementary_context, version.queued_at is None) == (None, False)
 
 
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_a_key_revoked_at_the_same_moment_stays_revoked(admin: Client) -> None:
+    key = ApiKey(tenant=default_tenant(), name="Old")
+    keys.issue(key)
+    rename = partial(admin.post, url("apikey", "change", key.pk), {"name": "New"})
+    with held_at(before_statement('UPDATE "embedded_api_apikey"'), rename):
+        keys.revoke(ApiKey.objects.all())
+    key.refresh_from_db()
+    assert (key.name, key.revoked_at is None) == ("New", False)
+
+
 @pytest.mark.parametrize("model", ["page", "audience", "version"])
-def test_what_was_published_can_not_be_deleted_and_a_draft_can(admin: Client, model: str) -> None:
+def test_a_published_version_cannot_be_deleted(admin: Client, model: str) -> None:
     for make, remaining in ((make_live_version, 1), (make_version, 0)):
         version = make()
         make_conversation(version.audience)
         row = {"page": version.audience.page, "audience": version.audience, "version": version}
         path = url(model, "delete", row[model].pk)
-        shown = admin.post(path, {"post": "yes"}, follow=True).content.decode()
+        html = admin.post(path, {"post": "yes"}, follow=True).content.decode()
         assert Version.objects.filter(pk=version.pk).count() == remaining
-        assert ("was published or queued, so it can&#x27;t be deleted." in shown) == bool(remaining)
+        assert ("was published or queued, so it can&#x27;t be deleted." in html) == bool(remaining)
 
 
 def test_selected_pages_with_a_published_version_stay(admin: Client) -> None:
     page = make_live_version().audience.page
-    body = {"action": "delete_selected", "_selected_action": [page.pk], "post": "yes"}
-    assert "was published or queued" in admin.post(url("page"), body).content.decode()
+    assert "was published or queued" in act(admin, "delete_selected", page, post="yes")
     assert Page.objects.exists()
 
 
@@ -356,7 +408,7 @@ def test_tenants_and_conversations_can_not_be_deleted(admin: Client) -> None:
 def test_pages_are_archived_and_restored(admin: Client, service: Client) -> None:
     page = make_page(updated_at=ago(days=1))
     for action, status in (("archive", "archived"), ("restore", "draft")):
-        admin.post(url("page"), {"action": action, "_selected_action": [page.pk]})
+        act(admin, action, page)
         on_wire = service.get(f"/v0/pages/{page.pk}").json()
         assert on_wire["status"] == status
         assert on_wire["updatedAt"] > page.updated_at
@@ -402,15 +454,12 @@ def test_a_subscriptions_events_are_null_empty_or_some(
     admin: Client, kind: str, events: list[str], stored: Any, before: Any
 ) -> None:
     row = make_subscription(events=before)
-    path = url("subscription", "change", row.pk)
-    body = form_of(admin, path) | {"kind": kind, "events": events}
-    assert admin.post(path, body).status_code == 302
+    assert save(admin, row, kind=kind, events=events).status_code == 302
     assert Subscription.objects.get().events == stored
 
 
 def test_null_and_selected_events_are_a_contradiction(admin: Client) -> None:
-    path = url("subscription", "change", make_subscription().pk)
-    response = admin.post(path, form_of(admin, path) | {"kind": "null"})
+    response = save(admin, make_subscription(), kind="null")
     assert "Select no events here" in errors_of(response)["events"][0]
 
 
@@ -423,10 +472,10 @@ def test_a_conversation_is_shown_escaped_and_read_only(admin: Client) -> None:
         "changes": [{"changeId": "chg_1", "previousValue": "old", "newValue": "new"}],
     }
     row = make_conversation(messages=[message], pending_changes=message["changes"])
-    shown = admin.get(url("conversation", "change", row.pk)).content.decode()
-    assert "&lt;script&gt;alert(1)" in shown
-    assert "Tool call: search" in shown
-    assert shown.count("<ins>new</ins>") == 2
+    html = admin.get(url("conversation", "change", row.pk)).content.decode()
+    assert "&lt;script&gt;alert(1)" in html
+    assert "Tool call: search" in html
+    assert html.count("<ins>new</ins>") == 2
     assert admin.post(url("conversation", "change", row.pk), {}).status_code == 403
     assert admin.get(url("conversation", "add")).status_code == 403
 
@@ -439,7 +488,7 @@ def test_an_audience_belongs_to_the_tenant_of_its_page(admin: Client, caller_of:
     assert listed["totalCount"] == 1
 
 
-def test_an_audience_shows_its_versions_and_the_way_to_its_conversation(admin: Client) -> None:
+def test_an_audience_shows_versions_and_its_conversation(admin: Client) -> None:
     version = make_live_version()
     conversation = make_conversation(version.audience)
     page = admin.get(url("audience", "change", version.audience_id))
@@ -456,7 +505,7 @@ def test_a_prospect_must_exist_in_the_pages_tenant(admin: Client) -> None:
 
 
 @pytest.mark.same_on_any_database
-def test_with_a_hosted_service_the_admin_has_none_of_it() -> None:
+def test_with_a_hosted_service_the_admin_lacks_its_models() -> None:
     code = (
         "from django.contrib import admin; import django; django.setup();"
         "print([m._meta.label for m in admin.site._registry if 'embedded' in m._meta.label])"
@@ -483,8 +532,6 @@ def test_an_administrators_group_has_each_right_of_the_admin(admin: Client) -> N
 
 def test_a_text_keeps_its_line_breaks_and_blanks(admin: Client) -> None:
     page = make_page(page_context="  One.\nTwo.\n")
-    path = url("page", "change", page.pk)
-    body = form_of(admin, path) | {"page_context": "  One.\r\nThree.\r\n"}
-    admin.post(path, body)
+    save(admin, page, page_context="  One.\r\nThree.\r\n")
     page.refresh_from_db()
     assert page.page_context == "  One.\nThree.\n"

@@ -7,7 +7,7 @@ from django.test import Client
 
 from dashboard.contract.audiences import Audience
 from dashboard.contract.conversations import Conversation
-from dashboard.contract.envelope import ListEnvelope
+from dashboard.contract.resource import ListEnvelope
 from dashboard.embedded_api import models
 from tests.support.embedded_api_factories import (
     ago,
@@ -20,13 +20,12 @@ from tests.support.embedded_api_factories import (
 
 
 def audiences_of(service: Client, page: models.Page) -> ListEnvelope[Audience]:
-    """Read the audiences of a page over HTTP."""
     return ListEnvelope[Audience].model_validate(
         service.get(f"/v0/pages/{page.id}/audiences").json()
     )
 
 
-def test_audiences_come_newest_first_with_their_latest_and_live_versions(service: Client) -> None:
+def test_audiences_come_newest_first_with_their_versions(service: Client) -> None:
     page = make_page()
     older = make_audience(page, created_at=ago(days=3))
     newer = make_audience(page, created_at=ago(days=2))
@@ -74,7 +73,7 @@ def test_effective_values_follow_from_what_overrides_what(service: Client) -> No
         (None, {"title": "Audience"}, {"title": "Audience"}),
     ],
 )
-def test_metadata_is_the_page_s_overlaid_by_the_override_and_absent_where_empty(
+def test_metadata_is_overlaid_by_the_override(
     service: Client, of_page: Any, override: Any, effective: Any
 ) -> None:
     audience = make_audience(make_page(metadata=of_page), metadata_override=override)
@@ -94,7 +93,7 @@ def test_fields_without_a_value_are_absent(service: Client) -> None:
     }
 
 
-def test_what_changed_since_the_last_look_is_shown_as_it_is_now(service: Client) -> None:
+def test_changes_since_the_last_look_are_shown(service: Client) -> None:
     page = make_page(metadata={"title": "Page"})
     audience = make_audience(page, computed_name="Acme")
     (before,) = audiences_of(service, page).items
@@ -144,7 +143,8 @@ def test_a_conversation_comes_with_what_is_true_now(service: Client) -> None:
         page, supplementary_context="More", metadata_override={"keywords": ["a", "b"], "title": "U"}
     )
     change = {"changeId": "chg_1", "previousValue": "T", "newValue": "V"}
-    row = make_conversation(audience, pending_changes=[change], published_message_id="msg_1")
+    make_live_version(audience)
+    row = make_conversation(audience, pending_changes=[change])
     answer = service.get(f"/v0/pages/{page.id}/audiences/{audience.id}/messages")
     conversation = Conversation.model_validate(answer.json())
     assert conversation.conversation.published_message_id == "msg_1"
@@ -172,7 +172,7 @@ def test_no_conversation_differs_from_no_audience(service: Client, *, has_audien
     assert ("no conversation" in answer.json()["detail"]) is has_audience
 
 
-def test_an_audience_is_not_found_by_way_of_another_page(service: Client) -> None:
+def test_an_audience_is_only_found_on_its_page(service: Client) -> None:
     conversation = make_conversation()
     path = f"/v0/pages/{make_page().id}/audiences/{conversation.audience_id}/messages"
     assert service.get(path).status_code == 404

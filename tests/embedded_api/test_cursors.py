@@ -7,7 +7,7 @@ from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dashboard.contract.dates import write_mark
+from dashboard.contract.wire import write_mark
 from dashboard.embedded_api import keys
 from dashboard.embedded_api.cursors import NEWEST_FIRST
 from dashboard.embedded_api.models import Page, Person, Tenant
@@ -31,15 +31,12 @@ def parts(service: Client, path: str, limit: int, **params: str) -> Any:
 
 
 def ids(items: list[dict[str, Any]]) -> list[str]:
-    """Return the items' ids."""
     return [item.get("personId") or item["pageId"] for item in items]
 
 
 @given(names=st.lists(NAMES, max_size=12), limit=st.integers(1, 5))
 @COMMON
-def test_a_walk_meets_each_person_once_by_name_then_id(
-    service: Client, names: list[str], limit: int
-) -> None:
+def test_a_walk_meets_each_person_once(service: Client, names: list[str], limit: int) -> None:
     Person.objects.all().delete()
     rows = [make_person(name) for name in names]
     walked = [item for items in parts(service, "/v0/persons", limit) for item in ids(items)]
@@ -107,7 +104,7 @@ def test_people_created_or_deleted_between_parts_hide_no_other(
     assert stay <= set(walked)
 
 
-def test_a_cursor_is_of_use_in_its_own_kind_of_list_alone(service: Client) -> None:
+def test_a_cursor_works_only_in_its_own_list(service: Client) -> None:
     make_person()
     make_person()
     cursor = service.get("/v0/persons", {"limit": 1}).json()["nextCursor"]
@@ -123,7 +120,7 @@ def test_a_cursor_that_was_altered_is_refused(service: Client) -> None:
         assert service.get("/v0/persons", {"cursor": altered}).status_code == 400
 
 
-def test_a_cursor_of_a_row_that_is_gone_still_goes_on(service: Client) -> None:
+def test_a_cursor_outlives_its_row(service: Client) -> None:
     rows = [make_person(name) for name in ("A", "B", "C")]
     cursor = service.get("/v0/persons", {"limit": 2}).json()["nextCursor"]
     rows[1].delete()
@@ -143,7 +140,7 @@ def test_a_cursor_opens_no_other_tenant(service: Client) -> None:
     assert answer.json()["items"] == []
 
 
-def test_cursors_that_were_given_stay_good_whatever_their_module_is_called(settings: Any) -> None:
+def test_cursors_survive_a_renamed_module(settings: Any) -> None:
     settings.SECRET_KEY = "a-key-of-this-test"
-    given = "WyIyMDI2LTAzLTAxIiwicGFnZV8xIl0:LwhgDkjduuJeb1Y3MCHqkZeGeUUYbRx77nCrSa44Lrs"
-    assert NEWEST_FIRST.read_cursor(given) == ["2026-03-01", "page_1"]
+    source = "WyIyMDI2LTAzLTAxIiwicGFnZV8xIl0:LwhgDkjduuJeb1Y3MCHqkZeGeUUYbRx77nCrSa44Lrs"
+    assert NEWEST_FIRST.read_cursor(source) == ["2026-03-01", "page_1"]

@@ -46,19 +46,18 @@ BESIDE = {"sendFormEvent": "POST /service/events/form"}
 
 @pytest.fixture
 def document(db: None) -> dict[str, object]:
-    """The OpenAPI document as anybody reads it."""
     return dict(Client().get("/service/openapi.json").json())
 
 
-def test_the_document_has_the_specs_nine_operations_and_one_for_trying(
+def test_the_document_has_the_spec_s_nine_operations(
     document: dict[str, dict[str, dict[str, dict[str, str]]]],
 ) -> None:
-    found = {
+    matching = {
         operation["operationId"]: f"{method.upper()} {path}"
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     }
-    assert found == OPERATIONS | BESIDE
+    assert matching == OPERATIONS | BESIDE
 
 
 def test_every_reference_of_the_document_leads_somewhere(document: dict[str, object]) -> None:
@@ -68,7 +67,7 @@ def test_every_reference_of_the_document_leads_somewhere(document: dict[str, obj
     assert "Problem" in named
 
 
-def test_each_event_of_the_spec_is_described_as_a_webhook(
+def test_the_document_describes_each_event_as_a_webhook(
     document: dict[str, dict[str, Any]],
 ) -> None:
     assert document["webhooks"].keys() == set(EventName)
@@ -88,19 +87,19 @@ def test_fields_are_named_as_on_the_wire(document: dict[str, object]) -> None:
 
 def test_every_parameter_of_a_query_is_described(document: dict[str, object]) -> None:
     paths = document["paths"]
-    found = {
+    matching = {
         (path, parameter["name"]): parameter.get("description", "")
         for path, methods in paths.items()  # type: ignore[attr-defined]
         for operation in methods.values()
         for parameter in operation["parameters"]
         if parameter["in"] == "query"
     }
-    assert "Absent or blank matches everyone" in found["/v0/persons/search", "query"]
-    assert all(found.values())
+    assert "Absent or blank matches everyone" in matching["/v0/persons/search", "query"]
+    assert all(matching.values())
 
 
 @pytest.mark.django_db
-def test_the_page_shows_each_operation_without_scripts_or_other_hosts() -> None:
+def test_the_api_page_needs_no_scripts_or_hosts() -> None:
     answer = Client().get("/service/docs")
     page = answer.content.decode()
     assert answer.status_code == 200
@@ -113,7 +112,6 @@ def test_the_page_shows_each_operation_without_scripts_or_other_hosts() -> None:
 
 @pytest.fixture
 def examples_exist(db: None) -> None:
-    """The objects of the examples."""
     ids = load_examples()["ids"]
     page = make_page(id=ids["page_id"])
     audience = make_audience(page=page, id=ids["audience_id"])
@@ -126,7 +124,9 @@ def examples_exist(db: None) -> None:
 def test_each_operation_has_a_curl_line_that_works(
     document: dict[str, dict[str, Any]], examples_exist: None
 ) -> None:
-    for operation in (each for methods in document["paths"].values() for each in methods.values()):
+    for operation in (
+        value for methods in document["paths"].values() for value in methods.values()
+    ):
         (sample,) = operation["x-codeSamples"]
         # The shell's variables.
         line = sample["source"].replace("$SERVICE", "").replace("$KEY", internal_key())
@@ -149,8 +149,8 @@ def test_each_operation_has_a_curl_line_that_works(
 
 def test_each_example_is_as_its_schema_says(document: dict[str, Any]) -> None:
     everything = {"paths": document["paths"], "webhooks": document["webhooks"]}
-    contents = [each for each in objects_in(everything) if "schema" in each and "example" in each]
-    bodies = [each for each in contents if "in" not in each]
+    contents = [item for item in objects_in(everything) if "schema" in item and "example" in item]
+    bodies = [content for content in contents if "in" not in content]
     assert len(bodies) == 10 + 4 + 6  # responses, requests, events
     for content in contents:
         schema = content["schema"] | {"components": document["components"]}
@@ -158,7 +158,6 @@ def test_each_example_is_as_its_schema_says(document: dict[str, Any]) -> None:
 
 
 def objects_in(value: Any) -> Iterator[dict[str, Any]]:
-    """Yield each object within a JSON value."""
     if isinstance(value, dict):
         yield value
     for inner in value.values() if isinstance(value, dict) else value:

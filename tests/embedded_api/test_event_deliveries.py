@@ -1,6 +1,6 @@
 """Deliveries: signed, retried for a day, and to nobody who no longer wants them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from itertools import pairwise
 from typing import Any
@@ -13,43 +13,34 @@ from django.urls import reverse
 from django.utils import timezone
 from standardwebhooks import Webhook, WebhookVerificationError
 
+from dashboard.clock import CLAIM
 from dashboard.embedded_api import signing
-from dashboard.embedded_api.deliveries import delete_old, send_again
-from dashboard.embedded_api.event_worker import deliver_pending
+from dashboard.embedded_api.deliveries import delete_old, deliver_pending, send_again
 from dashboard.embedded_api.events import announce_due
 from dashboard.embedded_api.models import (
-    DeliveryState,
+    EventDeliveryState,
     SigningSecret,
     Subscription,
     WebhookDelivery,
     WebhookEvent,
 )
-from dashboard.time_limits import CLAIM
+from dashboard.encryption import decrypt
 from dashboard.work.claims import BACK_OFF, claim_next
 from tests.conftest import logged_in
 from tests.support.clock import Clock, stopped
 from tests.support.embedded_api_factories import make_subscription, make_version
 from tests.support.hook_receiver import HookReceiver
+from tests.support.html import elements
 
 CREATED = "page.version.created"
-WAITING, DELIVERED = DeliveryState.WAITING, DeliveryState.DELIVERED
-GIVEN_UP, NOT_SENT = DeliveryState.GIVEN_UP, DeliveryState.NOT_SENT
+WAITING, DELIVERED = EventDeliveryState.WAITING, EventDeliveryState.DELIVERED
+GIVEN_UP, NOT_SENT = EventDeliveryState.GIVEN_UP, EventDeliveryState.NOT_SENT
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The time of day, which the test advances."""
     return stopped(monkeypatch)
-
-
-@pytest.fixture
-def receiver(settings: Any) -> Iterator[HookReceiver]:
-    """A real receiver of webhooks, running."""
-    settings.WEBHOOKS_TO_LOOPBACK = True
-    receiver = HookReceiver()
-    receiver.start()
-    yield receiver
-    receiver.stop()
 
 
 @pytest.fixture
@@ -73,7 +64,7 @@ def work(clock: Clock, *, hours: float) -> None:
         clock.advance((min(due_at, end) - timezone.now()).total_seconds())
 
 
-def test_a_delivery_is_signed_with_the_secret_of_its_subscription(
+def test_a_delivery_is_signed_with_its_subscription_secret(
     receiver: HookReceiver, subscription: Subscription
 ) -> None:
     deliver_pending("worker-1")
@@ -92,7 +83,7 @@ def test_the_secret_is_stored_encrypted(subscription: Subscription) -> None:
     assert signing.reveal(row) not in row.encrypted
 
 
-def test_for_a_day_after_a_rotation_the_previous_secret_verifies_too(
+def test_the_previous_secret_verifies_for_a_day(
     receiver: HookReceiver, subscription: Subscription
 ) -> None:
     old = signing.reveal(subscription.signing_secret)
@@ -108,15 +99,15 @@ def test_for_a_day_after_a_rotation_the_previous_secret_verifies_too(
         Webhook(old).verify(receiver.received[1].body, receiver.received[1].headers)
 
 
-def test_a_failed_delivery_is_retried_with_the_same_id_until_it_arrives(
+def test_a_failed_delivery_is_retried_with_its_id(
     receiver: HookReceiver, subscription: Subscription, clock: Clock
 ) -> None:
     receiver.responses = [(503, {}), (302, {"Location": "/elsewhere"}), (200, {})]
     work(clock, hours=1)
-    assert [each.headers["webhook-id"] for each in receiver.received] == [
+    assert [delivery.headers["webhook-id"] for delivery in receiver.received] == [
         WebhookEvent.objects.get().event_id
     ] * 3
-    assert {each.body for each in receiver.received} == {receiver.received[0].body}
+    assert {delivery.body for delivery in receiver.received} == {receiver.received[0].body}
     attempts = delivery().attempts
     assert [*attempts.values_list("status_code", flat=True)] == [503, 302, 200]
     assert delivery().state == DELIVERED
@@ -184,9 +175,7 @@ def test_what_a_subscription_no_longer_wants_is_not_sent(
         ("https://localhost/", "public internet"),
     ],
 )
-def test_outside_the_demo_it_goes_to_the_public_internet_alone(
-    db: None, url: str, problem: str
-) -> None:
+def test_production_sends_only_to_the_public_internet(db: None, url: str, problem: str) -> None:
     make_subscription(url=url, events=[CREATED])
     make_version()
     deliver_pending("worker-1")
@@ -257,12 +246,12 @@ def test_the_admin_shows_attempts_and_sends_again(
     deliver_pending("worker-1")
     browser = staff("view_webhookdelivery", "change_webhookdelivery", "view_deliveryattempt")
     path = reverse("admin:embedded_api_webhookdelivery_change", args=[delivery().pk])
-    assert "The receiver responded 410." in browser.get(path).content.decode()
+    assert "The receiver responded 410: it no longer exists." in browser.get(path).content.decode()
     page = run_action(browser, "webhookdelivery", "send_again", delivery().pk)
     assert "Deliveries queued: 1." in page
     deliver_pending("worker-1")
     assert delivery().state == DELIVERED
-    assert len({each.headers["webhook-id"] for each in receiver.received}) == 1
+    assert len({delivery.headers["webhook-id"] for delivery in receiver.received}) == 1
 
 
 def test_users_who_may_only_view_can_not_send_again(
@@ -273,7 +262,7 @@ def test_users_who_may_only_view_can_not_send_again(
     assert delivery().state == DELIVERED
 
 
-def test_a_secret_is_shown_to_those_who_may_change_it(subscription: Subscription) -> None:
+def test_only_users_who_may_change_it_see_the_secret(subscription: Subscription) -> None:
     secret = signing.reveal(subscription.signing_secret)
     path = reverse("admin:embedded_api_signingsecret_change", args=[subscription.pk])
     browser = staff("view_signingsecret")
@@ -283,6 +272,23 @@ def test_a_secret_is_shown_to_those_who_may_change_it(subscription: Subscription
     assert secret in browser.get(path).content.decode()
     assert "Secrets rotated: 1." in run_action(browser, "signingsecret", "rotate", subscription.pk)
     assert signing.reveal(SigningSecret.objects.get()) != secret
+
+
+def test_pressing_twice_rotates_the_secret_once(
+    subscription: Subscription,
+) -> None:
+    old = signing.reveal(subscription.signing_secret)
+    browser = staff("view_signingsecret", "change_signingsecret")
+    path = reverse("admin:embedded_api_signingsecret_changelist")
+    [key] = {
+        field.attributes["value"]
+        for field in elements(browser.get(path).content.decode(), "input")
+        if field.attributes.get("name") == "form_key"
+    }
+    form = {"action": "rotate", "_selected_action": [str(subscription.pk)], "form_key": key}
+    browser.post(path, form)
+    browser.post(path, form)
+    assert decrypt(SigningSecret.objects.get().previous_encrypted) == old
 
 
 def test_view_only_staff_never_see_the_receivers_secret(subscription: Subscription) -> None:
@@ -302,7 +308,7 @@ def test_view_only_staff_never_see_the_receivers_secret(subscription: Subscripti
     assert "hooks/s3cret-one/" in browser.get(detail).content.decode()
 
 
-def test_after_a_restore_nothing_old_is_sent_but_it_can_be(
+def test_old_messages_are_not_sent_after_a_restore(
     receiver: HookReceiver, subscription: Subscription, clock: Clock
 ) -> None:
     receiver.responses = [(500, {})]
@@ -313,8 +319,8 @@ def test_after_a_restore_nothing_old_is_sent_but_it_can_be(
     clock.advance(timedelta(days=1).total_seconds())
     deliver_pending("worker-1")
     assert not receiver.received
-    assert {each.state for each in WebhookDelivery.objects.all()} == {NOT_SENT}
-    assert send_again(WebhookDelivery.objects.all(), timezone.now()) == 2
+    assert {item.state for item in WebhookDelivery.objects.all()} == {NOT_SENT}
+    assert send_again(WebhookDelivery.objects.all()) == 2
     deliver_pending("worker-1")
     assert len(receiver.received) == 2
 

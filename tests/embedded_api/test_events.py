@@ -1,12 +1,9 @@
 """What happens to versions is announced once, when it has become true, and however late."""
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 from pydantic import TypeAdapter
@@ -17,6 +14,7 @@ from dashboard.embedded_api.events import announce_due, payload_of
 from dashboard.embedded_api.keys import default_tenant
 from dashboard.embedded_api.models import Version, WebhookDelivery, WebhookEvent
 from tests.embedded_api.conftest import Caller
+from tests.support.at_once import at_once
 from tests.support.clock import Clock, stopped
 from tests.support.embedded_api_factories import (
     make_audience,
@@ -53,10 +51,10 @@ def publish(service: Client, version: Version) -> None:
 
 def deliveries() -> list[str]:
     """Return the events that are to be delivered, oldest first."""
-    return [each.event.name for each in WebhookDelivery.objects.order_by("id")]
+    return [item.event.name for item in WebhookDelivery.objects.order_by("id")]
 
 
-def test_events_of_a_publish_are_announced_once_it_is_live(
+def test_publish_events_are_announced_once_live(
     service: Client, version: Version, clock: Clock
 ) -> None:
     publish(service, version)
@@ -68,12 +66,12 @@ def test_events_of_a_publish_are_announced_once_it_is_live(
     assert deliveries() == [PROCESSED, PUBLISHED]
 
 
-def test_they_are_announced_however_late_even_if_the_next_publish_is_over(
+def test_late_publishes_are_announced_even_after_the_next(
     service: Client, version: Version, clock: Clock
 ) -> None:
     after = make_version(version.audience, 2)
-    for each in (version, after, version):
-        publish(service, each)
+    for item in (version, after, version):
+        publish(service, item)
         clock.advance(86_400)
     announce_due(timezone.now())
     rows = WebhookEvent.objects.filter(name=PUBLISHED).order_by("occurred_at")
@@ -173,19 +171,7 @@ def test_of_several_workers_one_announces_an_event() -> None:
     audience = make_audience()
     for number in range(10):
         make_version(audience, number)
-    start = threading.Barrier(3)
-
-    def announce(_: int) -> None:
-        start.wait(30)
-        try:
-            announce_due(timezone.now())
-        except OperationalError:
-            pass  # A second writer of SQLite in memory is refused at once.
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(3) as pool:
-        list(pool.map(announce, range(3)))
+    at_once(3, lambda _: announce_due(timezone.now()))
     announce_due(timezone.now())
     assert deliveries() == [CREATED] * 10
 
@@ -231,7 +217,7 @@ def test_a_form_event_that_is_not_valid_is_refused(
     assert not WebhookEvent.objects.exists()
 
 
-def test_a_form_event_needs_a_key_and_a_page_of_its_tenant(caller_of: Caller) -> None:
+def test_a_form_event_needs_a_key_and_own_page(caller_of: Caller) -> None:
     body = {"event": "form.submitted", "pageId": make_page(tenant=default_tenant()).id}
     assert send_form(Client(), body).status_code == 401
     assert send_form(caller_of(other_tenant()), body).status_code == 404

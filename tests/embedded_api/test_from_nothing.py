@@ -54,21 +54,20 @@ class Administrator:
         """Return the primary key of an object that the admin's list links to by its name."""
         page = self.browser.get(f"/admin/embedded_api/{model}/").text
         link = rf'/admin/embedded_api/{model}/([^/"]+)/change/[^"]*">{re.escape(name)}<'
-        found = re.search(link, page)
-        assert found, text(page)
-        return unquote(found[1])
+        match = re.search(link, page)
+        assert match, text(page)
+        return unquote(match[1])
 
     def new_key(self, tenant: str) -> str:
         """Issue an API key of a tenant, by its name; it is shown once."""
         page = self.add("apikey", name="curl", tenant=self.pk_of("tenant", tenant))
-        found = re.search(r"prs_[\w-]{43}", page)
-        assert found
-        return found[0]
+        match = re.search(r"prs_[\w-]{43}", page)
+        assert match
+        return match[0]
 
 
 @pytest.fixture
 def dashboard(tmp_path: Path) -> Iterator[Dashboard]:
-    """A dashboard on an empty PostgreSQL, with the built-in service and one account."""
     with own_database() as database_url:
         dashboard = Dashboard(tmp_path, "", database_url=database_url)
         dashboard.env |= {
@@ -81,9 +80,7 @@ def dashboard(tmp_path: Path) -> Iterator[Dashboard]:
         yield dashboard
 
 
-def test_a_team_gets_from_an_empty_database_to_a_verified_event(
-    dashboard: Dashboard, tmp_path: Path
-) -> None:
+def test_a_team_starts_empty_and_verifies_an_event(dashboard: Dashboard, tmp_path: Path) -> None:
     import_people(dashboard, tmp_path / "people.csv")
     port = free_port()
     with dashboard.started(has_worker=True) as server, logged_in(server) as browser:
@@ -104,13 +101,12 @@ def test_a_team_gets_from_an_empty_database_to_a_verified_event(
             [audience] = ours.get(f"/v0/pages/{page_id}/audiences").json()["items"]
             assert others.get("/v0/pages").json()["totalCount"] == 0
 
-    assert [each["type"] for each in received] == [CREATED, PROCESSED, PUBLISHED]
-    assert {each["data"]["versionId"] for each in received} == {version_id}
+    assert [delivery["type"] for delivery in received] == [CREATED, PROCESSED, PUBLISHED]
+    assert {delivery["data"]["versionId"] for delivery in received} == {version_id}
     assert audience["publishedVersion"]["versionId"] == version_id
 
 
 def import_people(dashboard: Dashboard, file: Path) -> None:
-    """Import people as on the command line."""
     file.write_text(PEOPLE)
     command = [sys.executable, "manage.py", "import_people", str(file)]
     done = subprocess.run(
@@ -120,7 +116,6 @@ def import_people(dashboard: Dashboard, file: Path) -> None:
 
 
 def api(server: Running, key: str) -> httpx.Client:
-    """Return a client of the API with a key."""
     return httpx.Client(base_url=server.url, headers={"x-api-key": key}, timeout=PATIENCE_S)
 
 
@@ -132,13 +127,12 @@ def subscribe(administrator: Administrator, url: str) -> str:
     administrator.add("subscription", **fields)
     subscription_id = administrator.pk_of("signingsecret", url)
     path = f"/admin/embedded_api/signingsecret/{quote(subscription_id)}/change/"
-    found = re.search(r"whsec_[\w+/=]+", administrator.browser.get(path).text)
-    assert found
-    return found[0]
+    match = re.search(r"whsec_[\w+/=]+", administrator.browser.get(path).text)
+    assert match
+    return match[0]
 
 
 def third_party_receiver(port: int, secret: str, log: Path) -> AbstractContextManager[Running]:
-    """Run the receiver in a process of its own."""
     return running([str(RECEIVER), str(port), secret], port=port, ready="/", log=log)
 
 
@@ -151,7 +145,6 @@ def write_version(administrator: Administrator, page_id: str, prospect_id: str) 
 
 
 def publish(browser: httpx.Client, page_id: str, audience_id: str, version_id: str) -> None:
-    """Publish a version in the dashboard."""
     path = f"/pages/{page_id}/audiences/{audience_id}/versions/{version_id}/publish/"
     page = browser.get(path)
     form = {name: hidden(page, name) for name in ("operation_key", "csrfmiddlewaretoken")}

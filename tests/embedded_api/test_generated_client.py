@@ -31,7 +31,6 @@ Call = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A client generated from the document, ready to be imported."""
     folder = tmp_path_factory.mktemp("generated")
     (folder / "openapi.json").write_text(json.dumps(openapi_document()))
     (folder / "config.yaml").write_text("post_hooks: []\n")
@@ -50,7 +49,6 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 def call(generated: None, db: None) -> Iterator[Call]:
-    """Return a function that calls an operation by its path in the generated package."""
     client = importlib.import_module(f"{PACKAGE}.client").AuthenticatedClient(
         base_url="http://testserver",
         token=keys.internal_key(),
@@ -73,7 +71,6 @@ def call(generated: None, db: None) -> Iterator[Call]:
 
 
 def model(name: str, data: dict[str, Any]) -> Any:
-    """Return an object of the generated package."""
     return getattr(importlib.import_module(f"{PACKAGE}.models"), name).from_dict(data)
 
 
@@ -91,14 +88,14 @@ def test_a_generated_client_creates_finds_and_reads_a_page(call: Call) -> None:
     assert call("pages.get_page", created.page_id).page_context == PAGE_BODY["pageContext"]
 
 
-def test_a_generated_client_reads_an_audience_and_publishes_its_version(call: Call) -> None:
+def test_a_generated_client_reads_and_publishes(call: Call) -> None:
     version = make_version()
     make_conversation(version.audience)
     at = version.audience.page_id, version.audience_id
     (audience,) = call("audiences.list_audiences", at[0]).items
     assert audience.latest_version.version_id == version.id
     assert call("audiences.get_audience_messages", *at).messages[0].content == "Hello"
-    body = model("Publication", {"operationKey": "from-a-generated-client"})
+    body = model("PublishBody", {"operationKey": "from-a-generated-client"})
     published = call("audiences.publish_audience_version", *at, version.id, body=body)
     assert published.version_number == version.version_number
     assert published.status in {"queued", "processing"}

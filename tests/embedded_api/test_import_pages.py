@@ -1,8 +1,8 @@
 """`manage.py import_pages` and `load_sample_data`."""
 
 import json
+from collections.abc import Callable
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,14 +16,12 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def imported(tmp_path: Path) -> Any:
+def imported(import_file: Callable[..., str]) -> Any:
     """Return a function that imports a value, and returns the command's output."""
 
     def run(value: Any, *arguments: str) -> str:
-        file, output = tmp_path / "pages.json", StringIO()
-        file.write_text(value if isinstance(value, str) else json.dumps(value))
-        call_command("import_pages", str(file), *arguments, stdout=output)
-        return output.getvalue().strip()
+        content = value if isinstance(value, str) else json.dumps(value)
+        return import_file("import_pages", "pages.json", content, *arguments)
 
     return run
 
@@ -47,15 +45,13 @@ def test_one_page_needs_no_list(imported: Any) -> None:
     assert imported(PAGE_BODY) == "Created: 1 page."
 
 
-def test_one_invalid_page_prevents_all_and_is_named_by_index_and_path(
-    imported: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_invalid_page_prevents_all(imported: Any, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = PAGE_BODY | {"name": "", "metadata": {"titel": "x"}}
     with pytest.raises(CommandError, match="1 of 3"):
         imported([PAGE_BODY, wrong, PAGE_BODY])
-    shown = capsys.readouterr().err.splitlines()
-    assert shown[0].startswith("1.name: ")
-    assert shown[1] == "1.metadata.titel: is not a field of this request"
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("1.name: ")
+    assert lines[1] == "1.metadata.titel: is not a field of this request"
     assert not Page.objects.exists()
 
 
@@ -68,9 +64,7 @@ def test_one_invalid_page_prevents_all_and_is_named_by_index_and_path(
         ("[NaN]", "The file is not JSON"),
     ],
 )
-def test_a_file_that_is_no_json_of_pages_is_refused(
-    imported: Any, content: str, reason: str
-) -> None:
+def test_a_file_without_pages_json_is_refused(imported: Any, content: str, reason: str) -> None:
     with pytest.raises(CommandError, match=reason):
         imported(content)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from dashboard.contract.audiences import VersionStatus
-from dashboard.contract.dates import read_date, write_mark
+from dashboard.contract.wire import read_date, write_mark
 from dashboard.embedded_api.lifecycle import (
     DATE_NAMES,
     CancelledVersionError,
@@ -22,22 +22,18 @@ UNDER_WAY = {VersionStatus.QUEUED, VersionStatus.PROCESSING, VersionStatus.PUBLI
 
 
 def after(seconds: float) -> datetime:
-    """Return the moment that long after the start."""
     return START + timedelta(seconds=seconds)
 
 
 def draft() -> Dates:
-    """Return the dates of a draft of yesterday."""
     return Dates(became_draft_at=write_mark(START - timedelta(days=1)))
 
 
 def published(versions: dict[str, Dates], target: str, seconds: float) -> dict[str, Dates]:
-    """Return all versions after publishing one at that moment."""
     return versions | publish(versions, target, now=after(seconds), **DELAYS)
 
 
 def statuses(versions: dict[str, Dates], seconds: float) -> list[str]:
-    """Return the status of each version at that moment."""
     return [dates.status(after(seconds)).value for dates in versions.values()]
 
 
@@ -59,7 +55,7 @@ def test_dates_to_come_are_not_shown_before_they_come() -> None:
     assert shown[2] == ["became_draft_at", "queued_at", "processing_at", "published_at"]
 
 
-def test_the_time_in_the_queue_is_known_once_it_is_over() -> None:
+def test_the_queue_time_is_known_once_over() -> None:
     dates = published({"a": draft()}, "a", 0)["a"]
     assert dates.queue_duration_ms(after(2.9)) is None
     assert dates.queue_duration_ms(after(3)) == 3_000
@@ -198,7 +194,6 @@ class OneAudience(RuleBasedStateMachine):
         assert not [key for key in self.versions if self.versions[key].status(end) in under_way]
 
     def moments_to_come(self) -> list[datetime]:
-        """Return now, and each moment ahead at which a date comes."""
         marks = [getattr(dates, name) for dates in self.versions.values() for name in DATE_NAMES]
         ahead = [moment for mark in marks if (moment := read_date(mark)) and moment > self.now]
         return sorted({self.now, *ahead})

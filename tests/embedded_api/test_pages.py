@@ -8,9 +8,9 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from dashboard.contract.dates import read_date
-from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import Page
+from dashboard.contract.resource import ListEnvelope
+from dashboard.contract.wire import read_date
 from dashboard.embedded_api.models import Tenant
 from tests.support.embedded_api_factories import PAGE_BODY, ago, make_audience, make_page
 
@@ -24,25 +24,23 @@ ACTION = {
 
 
 def create(service: Client, **fields: Any) -> dict[str, Any]:
-    """Create a page by HTTP and return the response's JSON."""
     answer = service.post("/v0/pages", {**PAGE_BODY, **fields}, content_type="application/json")
     assert answer.status_code == 201, answer.content
     return dict(answer.json())
 
 
 def nested(levels: int) -> list[Any]:
-    """So many lists, each in the one before."""
     return json.loads("[" * levels + "]" * levels)  # type: ignore[no-any-return]
 
 
-def test_a_created_page_is_a_draft_with_the_specs_defaults(service: Client) -> None:
+def test_a_created_page_is_a_draft_with_spec_defaults(service: Client) -> None:
     page = Page.model_validate(create(service))
     assert (page.status, page.page_type, page.title) == ("draft", "inbound", PAGE_BODY["name"])
     assert (page.audiences_count, page.archived_at, page.deleted_at) == (0, None, None)
     assert page.created_at == page.updated_at
 
 
-def test_dates_carry_the_moment_and_are_the_same_at_each_reading(service: Client) -> None:
+def test_dates_are_absolute_and_stable(service: Client) -> None:
     before = ago(seconds=0)[:21]
     page = create(service)
     assert before <= page["createdAt"] <= ago(seconds=-1)
@@ -56,7 +54,7 @@ def test_the_title_is_the_metadatas_where_it_has_one(service: Client) -> None:
     assert create(service, metadata={"author": "A"})["title"] == PAGE_BODY["name"]
 
 
-def test_actions_are_numbered_by_place_and_empty_ids_are_filled(service: Client) -> None:
+def test_actions_are_numbered_and_empty_ids_filled(service: Client) -> None:
     actions = create(service, actions=[ACTION, {**ACTION, "actionId": "mine"}])["actions"]
     assert [action["actionIndex"] for action in actions] == [0, 1]
     assert actions[0]["actionId"].startswith("act_")
@@ -90,7 +88,7 @@ def test_everything_that_is_sent_comes_back(service: Client) -> None:
     assert {name: page[name] for name in sent} == sent
 
 
-def test_the_largest_numbers_and_the_deepest_nest_are_read_again(service: Client) -> None:
+def test_the_largest_numbers_and_deepest_nests_are_readable(service: Client) -> None:
     robots = [2**70, -(10**308 - 1), 1e-300, nested(17)]
     create(service, metadata={"robots": robots})
     pages = ListEnvelope[Page].model_validate(service.get("/v0/pages").json())
@@ -101,7 +99,7 @@ def test_optional_fields_that_were_not_sent_are_absent(service: Client) -> None:
     assert not {"headerActionId", "metadata"} & create(service).keys()
 
 
-def test_null_for_an_optional_field_is_the_same_as_leaving_it_out(service: Client) -> None:
+def test_null_equals_an_absent_optional_field(service: Client) -> None:
     link = {"text": "Home", "url": None, "id": "home"}
     page = create(
         service,

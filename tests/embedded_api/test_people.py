@@ -10,7 +10,6 @@ from tests.support.embedded_api_factories import make_person
 
 
 def found(service: Client, query: str, **params: Any) -> list[str]:
-    """Search over HTTP and return the names, in the order they come."""
     answer = service.get("/v0/persons/search", {"query": query, **params}).json()
     assert answer["totalCount"] >= len(answer["items"])
     return [person.get("name", "") for person in answer["items"]]
@@ -63,7 +62,7 @@ def test_every_word_matches_anywhere_in_any_case(
 
 @pytest.mark.usefixtures("people")
 @pytest.mark.parametrize("query", ["", "   ", "\t\n"])
-def test_a_blank_query_finds_all_in_the_order_of_the_list(service: Client, query: str) -> None:
+def test_a_blank_query_returns_everyone_in_list_order(service: Client, query: str) -> None:
     listed = service.get("/v0/persons").json()
     assert service.get("/v0/persons/search", {"query": query}).json() == listed
     assert service.get("/v0/persons/search").json() == listed
@@ -80,7 +79,7 @@ def test_a_search_goes_on_where_its_first_part_ended(service: Client) -> None:
     assert len(found(service, **rest)) == 2
 
 
-def test_a_changed_name_is_found_by_its_new_form_alone(service: Client) -> None:
+def test_a_renamed_person_is_found_by_the_new_name(service: Client) -> None:
     ada = make_person("Ada Byron")
     ada.name = "Ada King"
     ada.save()

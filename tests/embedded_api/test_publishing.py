@@ -1,10 +1,12 @@
 """Operation 5, as a caller sees it."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.embedded_api.models import OperationKey, Version
@@ -12,6 +14,7 @@ from tests.support.clock import Clock, stopped
 from tests.support.embedded_api_factories import (
     ago,
     make_audience,
+    make_conversation,
     make_live_version,
     make_page,
     make_version,
@@ -23,19 +26,27 @@ WHILE_S = 0.5
 
 
 @pytest.fixture
+def no_delays(settings: Any) -> None:
+    """What is published is live at once."""
+    settings.EMBEDDED_API_QUEUE_S = settings.EMBEDDED_API_PROCESSING_S = 0
+
+
+@pytest.fixture
+def delays(settings: Any) -> None:
+    settings.EMBEDDED_API_QUEUE_S = settings.EMBEDDED_API_PROCESSING_S = WHILE_S
+
+
+@pytest.fixture
 def stopped_clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The time of day, which goes on where the test advances it."""
     return stopped(monkeypatch)
 
 
 def publish(service: Client, version: Version, key: str | None = None) -> Any:
-    """Publish a version over HTTP and return the answer."""
     body = {} if key is None else {"operationKey": key}
     return service.post(publish_path(version), body, content_type="application/json")
 
 
 def audience_of(service: Client, version: Version) -> dict[str, Any]:
-    """Read the version's audience over HTTP."""
     path = f"/v0/pages/{version.audience.page_id}/audiences"
     return dict(service.get(path).json()["items"][0])
 
@@ -53,10 +64,8 @@ def states_until_live(service: Client, version: Version, clock: Clock) -> Iterat
         clock.advance(WHILE_S / 10)
 
 
-def test_a_draft_goes_live_as_time_passes(
-    service: Client, settings: Any, stopped_clock: Clock
-) -> None:
-    settings.EMBEDDED_API_QUEUE_S = settings.EMBEDDED_API_PROCESSING_S = WHILE_S
+@pytest.mark.usefixtures("delays")
+def test_a_draft_goes_live_as_time_passes(service: Client, stopped_clock: Clock) -> None:
     before = make_live_version(number=1)
     version = make_version(before.audience, 2)
     answer = AudienceVersion.model_validate(publish(service, version).json())
@@ -95,8 +104,8 @@ def test_a_draft_page_is_published_with_its_first_version(
     }
 
 
-def test_an_archived_page_stays_archived(service: Client, settings: Any) -> None:
-    settings.EMBEDDED_API_QUEUE_S = settings.EMBEDDED_API_PROCESSING_S = 0
+@pytest.mark.usefixtures("no_delays")
+def test_an_archived_page_stays_archived(service: Client) -> None:
     version = make_version(make_audience(make_page(archived_at=ago(days=1))))
     path = f"/v0/pages/{version.audience.page_id}"
     before = service.get(path).json()
@@ -104,8 +113,8 @@ def test_an_archived_page_stays_archived(service: Client, settings: Any) -> None
     assert service.get(path).json() == before
 
 
-def test_without_delays_it_is_live_in_the_answer(service: Client, settings: Any) -> None:
-    settings.EMBEDDED_API_QUEUE_S = settings.EMBEDDED_API_PROCESSING_S = 0
+@pytest.mark.usefixtures("no_delays")
+def test_without_delays_it_is_live_in_the_answer(service: Client) -> None:
     version = make_version()
     answer = publish(service, version).json()
     assert (answer["status"], answer["queueDurationMs"]) == ("published", 0)
@@ -136,8 +145,8 @@ def test_a_page_follows_the_wish_that_was_not_cancelled(service: Client) -> None
     assert page.published_at == second.published_at
 
 
-def test_the_same_key_acts_once(service: Client, settings: Any) -> None:
-    settings.EMBEDDED_API_QUEUE_S = settings.EMBEDDED_API_PROCESSING_S = 0
+@pytest.mark.usefixtures("no_delays")
+def test_the_same_key_acts_once(service: Client) -> None:
     first = make_version(number=1)
     second = make_version(first.audience, 2)
     once = publish(service, first, "key").json()
@@ -148,7 +157,7 @@ def test_the_same_key_acts_once(service: Client, settings: Any) -> None:
     assert audience_of(service, first)["publishedVersion"]["versionId"] == second.id
 
 
-def test_a_key_used_for_another_version_is_a_conflict_and_changes_nothing(service: Client) -> None:
+def test_a_reused_key_is_a_conflict(service: Client) -> None:
     first, second = make_version(), make_version()
     publish(service, first, "key")
     refused = publish(service, second, "key")
@@ -208,7 +217,7 @@ def test_a_key_of_any_characters_is_stored(service: Client, key: str) -> None:
     assert OperationKey.objects.get().key == key
 
 
-def test_a_version_is_found_by_its_own_page_and_audience_alone(service: Client) -> None:
+def test_a_version_belongs_to_its_page_and_audience(service: Client) -> None:
     version, other = make_version(), make_version()
     page, audience = version.audience.page_id, version.audience_id
     for wrong in (
@@ -219,3 +228,36 @@ def test_a_version_is_found_by_its_own_page_and_audience_alone(service: Client) 
     ):
         path = "/v0/pages/{}/audiences/{}/versions/{}/publish".format(*wrong)
         assert service.post(path, {}, content_type="application/json").status_code == 404
+
+
+def published_message(service: Client, version: Version) -> str | None:
+    path = f"/v0/pages/{version.audience.page_id}/audiences/{version.audience_id}/messages"
+    conversation: dict[str, Any] = service.get(path).json()["conversation"]
+    return conversation.get("publishedMessageId")
+
+
+@pytest.mark.usefixtures("delays")
+def test_the_published_message_moves_when_a_version_goes_live(
+    service: Client, stopped_clock: Clock
+) -> None:
+    before = make_live_version(number=1, created_at=ago(hours=9))
+    version = make_version(before.audience, 2, created_at=ago(hours=3))
+    sent = [(timezone.now() - timedelta(hours=hours)).timestamp() * 1000 for hours in (10, 4, 2)]
+    messages = [{"messageId": f"msg_{hours}", "timestamp": hours} for hours in sent]
+    make_conversation(before.audience, messages=messages)
+    first, second, _ = (message["messageId"] for message in messages)
+    assert published_message(service, version) == first
+    publish(service, version)
+    assert published_message(service, version) == first
+    stopped_clock.advance(3 * WHILE_S)
+    assert published_message(service, version) == second
+    publish(service, before)
+    stopped_clock.advance(3 * WHILE_S)
+    assert published_message(service, version) == first
+
+
+def test_messages_without_time_or_id_are_not_the_marker(service: Client) -> None:
+    version = make_live_version()
+    untimed = [{"messageId": "msg_1"}, {"timestamp": 1.7e9}, {"messageId": "x", "timestamp": 1e300}]
+    make_conversation(version.audience, messages=untimed)
+    assert published_message(service, version) is None

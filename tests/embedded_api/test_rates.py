@@ -7,6 +7,7 @@ from django.test import Client
 
 from dashboard.embedded_api import keys
 from tests.embedded_api.conftest import Caller
+from tests.support.redis import cache_at
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +21,7 @@ def call(client: Client, count: int) -> Any:
     return answer
 
 
-def test_a_key_over_its_limit_gets_the_time_to_wait(service: Client) -> None:
+def test_a_key_over_its_limit_is_told_to_wait(service: Client) -> None:
     # Five calls: even if a minute ends in between, three are in the same one.
     answers = [service.get("/v0/pages") for _ in range(5)]
     refused = next(answer for answer in answers if answer.status_code == 429)
@@ -41,8 +42,7 @@ def test_guessing_keys_is_held_back_too(db: None) -> None:
 
 
 def test_the_limit_holds_while_redis_is_away(service: Client, settings: Any) -> None:
-    shared = "dashboard.server.redis_cache.FaultTolerantRedisCache"
-    settings.CACHES = {"default": {"BACKEND": shared, "LOCATION": "redis://127.0.0.1:9"}}
+    settings.CACHES = cache_at("redis://127.0.0.1:9")
     assert 429 in {call(service, 1).status_code for _ in range(5)}
 
 

@@ -20,7 +20,6 @@ MIB = 1 << 20
 
 
 def problem_of(answer: Any, status: int) -> Problem:
-    """Check the form of an error response, and return its problem."""
     assert answer.status_code == status, answer.content[:300]
     assert answer["Content-Type"] == "application/problem+json"
     problem = Problem.model_validate(answer.json())
@@ -80,7 +79,7 @@ def test_every_refusal_is_a_problem(
     problem_of(service.generic(method, path, body, content_type=content_type), status)
 
 
-def test_the_problem_of_a_body_of_one_mebibyte_is_not_its_size(service: Client) -> None:
+def test_a_large_body_is_refused_for_its_own_problem(service: Client) -> None:
     problem_of(service.generic("POST", "/v0/pages", " " * MIB, content_type=JSON), 400)
 
 
@@ -109,13 +108,13 @@ def test_head_returns_the_headers_of_get(service: Client, path: str, status: int
     assert answer.headers["Content-Length"] == str(len(usual.content))
 
 
-def test_a_body_without_its_length_is_refused_rather_than_lost(service: Client) -> None:
+def test_a_body_without_its_length_is_refused(service: Client) -> None:
     headers = {"Transfer-Encoding": "chunked"}
     answer = service.generic("POST", "/v0/pages", "", content_type=JSON, headers=headers)
     problem_of(answer, 411)
 
 
-def test_each_field_that_is_wrong_is_named_in_words_for_a_person(service: Client) -> None:
+def test_wrong_fields_are_named_in_plain_words(service: Client) -> None:
     answer = service.post("/v0/pages", {"actions": [{"x": 1}], "name": ""}, content_type=JSON)
     errors = {error.path: error.message for error in problem_of(answer, 422).errors or []}
     assert errors["actions.0.url"] == "is required"
@@ -142,7 +141,7 @@ def test_a_field_that_is_given_twice_is_refused(
 
 
 @pytest.mark.parametrize("body", [{"robots": ["\0"] * 200}, {str(n): 1 for n in range(200)}])
-def test_of_many_fields_that_are_wrong_a_hundred_are_named(service: Client, body: Any) -> None:
+def test_at_most_a_hundred_wrong_fields_are_named(service: Client, body: Any) -> None:
     answer = service.post("/v0/pages", {**PAGE_BODY, "metadata": body}, content_type=JSON)
     assert len(problem_of(answer, 422).errors or []) == 100
 

@@ -11,13 +11,13 @@ import pytest
 from django.test import Client
 
 from dashboard.contract.audiences import VersionStatus
-from dashboard.contract.dates import read_date
 from dashboard.contract.pages import PageStatus, PageType
 from dashboard.contract.webhooks import EventName
+from dashboard.contract.wire import read_date
 from dashboard.embedded_api.lifecycle import Dates
 from dashboard.embedded_api.models import Audience, Person, Version, WebhookEvent
 from dashboard.embedded_api.sample import Sample, World, make_world
-from dashboard.embedded_api.sample.observations import IN_USE, seen_versions
+from dashboard.embedded_api.sample.audiences import IN_USE, seen_versions
 from dashboard.embedded_api.sample.people import people
 from dashboard.embedded_api.serializers import conversation_json, page_json, version_json
 
@@ -66,7 +66,7 @@ def test_there_are_sixty_pages_of_all_types_and_statuses(world: World) -> None:
     assert {page["status"] for page in on_wire} == set(PageStatus)
 
 
-def test_there_are_900_audiences_400_of_them_on_one_page_and_none_on_another(world: World) -> None:
+def test_the_sample_has_900_audiences(world: World) -> None:
     of_page = Counter(story.audience.page_id for story in world.stories)
     assert of_page.total() == len({story.audience.pk for story in world.stories}) == 900
     assert max(of_page.values()) == 400
@@ -74,9 +74,9 @@ def test_there_are_900_audiences_400_of_them_on_one_page_and_none_on_another(wor
 
 
 def test_versions_are_in_all_seven_statuses(world: World) -> None:
-    found = statuses(world)
-    assert set(found) == set(VersionStatus)
-    assert all(count >= 2 for count in found.values())
+    counts = statuses(world)
+    assert set(counts) == set(VersionStatus)
+    assert all(count >= 2 for count in counts.values())
 
 
 def test_some_versions_stay_queued_and_processing_for_weeks(world: World) -> None:
@@ -91,14 +91,14 @@ def test_no_audience_has_two_live_versions(world: World) -> None:
         assert len(live) <= 1
 
 
-def test_every_life_runs_forward_and_ends_before_the_next_begins(
+def test_publications_run_forward_without_overlap(
     world: World, later: World, pytestconfig: pytest.Config
 ) -> None:
     worlds = {NOW: world, LATER: later}
     if pytestconfig.getoption("exhaustive"):
         worlds |= {now: make_world(now) for now in (NOW + 27 * HOUR, NOW + 60 * HOUR)}
-    for now, made in worlds.items():
-        for story in made.stories:
+    for now, created in worlds.items():
+        for story in created.stories:
             assert story.audience.created_at < story.versions[0].created_at
             for older, newer in pairwise(story.versions):
                 assert older.created_at < newer.created_at
@@ -109,7 +109,7 @@ def test_every_life_runs_forward_and_ends_before_the_next_begins(
                 assert (read_date(version.created_at) or now) < now
 
 
-def test_a_page_is_a_draft_exactly_when_none_of_its_versions_was_ever_live(world: World) -> None:
+def test_a_page_without_live_versions_is_a_draft(world: World) -> None:
     published = {
         story.audience.page_id
         for story in world.stories
@@ -120,7 +120,7 @@ def test_a_page_is_a_draft_exactly_when_none_of_its_versions_was_ever_live(world
         assert is_draft == (page.pk not in published)
 
 
-def test_each_version_differs_from_the_one_before_by_some_of_its_words(world: World) -> None:
+def test_sample_versions_differ_by_some_words(world: World) -> None:
     pairs = [pair for story in world.stories for pair in pairwise(story.versions)]
     texts = [(a.supplementary_context, b.supplementary_context) for a, b in pairs]
     pairs = [(old.split(), new.split()) for old, new in texts if old and new]
@@ -135,7 +135,7 @@ def test_there_are_300_conversations_of_5_to_200_messages(world: World) -> None:
     assert (min(lengths), max(lengths)) == (5, 200)
 
 
-def test_messages_are_in_the_order_of_their_times_and_have_ids_of_their_own(world: World) -> None:
+def test_messages_are_in_order_with_unique_ids(world: World) -> None:
     for row in world.conversations:
         times = [message["timestamp"] for message in row.messages]
         assert times == sorted(times)
@@ -159,7 +159,7 @@ def test_conversations_hold_what_makes_reading_them_hard(world: World) -> None:
     assert len(kinds) > 1
 
 
-def test_tool_calls_have_results_errors_and_a_few_results_of_200_kb(world: World) -> None:
+def test_sample_tool_calls_have_errors_and_large_results(world: World) -> None:
     calls = tool_calls(world)
     sizes = [len(json.dumps(call.get("result"))) for call in calls]
     assert any("error" in call for call in calls)
@@ -167,25 +167,30 @@ def test_tool_calls_have_results_errors_and_a_few_results_of_200_kb(world: World
     assert 3 <= sum(size > 200_000 for size in sizes) <= 12
 
 
-def test_pending_changes_fit_what_is_true_now_are_true_already_or_came_too_late(
+def test_pending_changes_are_ready_applied_or_outdated(
     world: World,
 ) -> None:
-    found = Counter()
+    counts = Counter()
     for row in world.conversations:
-        context = conversation_json(row)["context"]
+        context = conversation_json(row, live=None)["context"]
         for change in row.pending_changes:
             fits = change["previousValue"] in context.values()
             is_so = change["newValue"] in context.values()
-            found["ready" if fits else "applied" if is_so else "moved"] += 1
-    assert all(found[kind] > 20 for kind in ("ready", "applied", "moved"))
+            counts["ready" if fits else "applied" if is_so else "moved"] += 1
+    assert all(counts[kind] > 20 for kind in ("ready", "applied", "moved"))
 
 
-def test_what_was_published_divides_a_conversation_somewhere_in_its_middle(world: World) -> None:
+def test_a_publish_divides_a_conversation(world: World) -> None:
+    live = {
+        version.audience_id: version
+        for version in versions(world)
+        if Dates.of(version).status(NOW) is VersionStatus.PUBLISHED
+    }
     middles = 0
     for row in world.conversations:
+        conversation = conversation_json(row, live=live.get(row.audience_id))["conversation"]
         ids = [message["messageId"] for message in row.messages]
-        assert row.published_message_id is None or row.published_message_id in ids
-        middles += row.published_message_id in ids[:-1]
+        middles += conversation.get("publishedMessageId") in ids[:-1]
     assert middles > 50
 
 
@@ -198,7 +203,7 @@ def test_eight_subscriptions_have_all_events_none_null_and_some(world: World) ->
     assert {row.active for row in world.subscriptions} == {True, False}
 
 
-def test_5000_people_have_names_from_many_places_and_some_lack_a_field(
+def test_sample_people_have_varied_names_and_missing_fields(
     everybody: list[Person],
 ) -> None:
     assert len({row.person_id for row in everybody}) == 5_000
@@ -209,7 +214,7 @@ def test_5000_people_have_names_from_many_places_and_some_lack_a_field(
         assert 20 < sum(not getattr(row, name) for row in everybody) < 2_500
 
 
-def test_only_a_few_people_have_no_name_because_they_are_listed_first(
+def test_few_people_lack_a_name(
     everybody: list[Person],
 ) -> None:
     assert 1 < sum(not row.name for row in everybody) < 15
@@ -218,11 +223,11 @@ def test_only_a_few_people_have_no_name_because_they_are_listed_first(
 def test_an_audiences_prospect_is_a_person_of_its_company(
     world: World, everybody: list[Person]
 ) -> None:
-    known = {row.person_id: row for row in everybody}
+    expected = {row.person_id: row for row in everybody}
     named = [story for story in world.stories if story.audience.prospect_id]
     assert len(named) > 600
     for story in named:
-        assert known[story.audience.prospect_id].domain == story.company.domain
+        assert expected[story.audience.prospect_id].domain == story.company.domain
 
 
 def test_every_address_is_made_up(world: World) -> None:
@@ -244,14 +249,14 @@ def test_the_sample_is_the_same_on_every_run(world: World) -> None:
     ]
 
 
-def test_on_another_day_ids_names_and_texts_are_the_same(world: World, later: World) -> None:
+def test_the_sample_is_the_same_every_day(world: World, later: World) -> None:
     assert [page.pk for page in later.pages] == [page.pk for page in world.pages]
     assert [(v.pk, v.supplementary_context) for v in versions(later)] == [
         (v.pk, v.supplementary_context) for v in versions(world)
     ]
 
 
-def test_a_dashboard_in_use_has_seen_much_and_missed_some(world: World) -> None:
+def test_the_demo_dashboard_has_seen_and_missed_publishes(world: World) -> None:
     seen = list(seen_versions(world.stories, NOW))
     began = NOW - IN_USE
     born_in_use = [v for v in versions(world) if (read_date(v.created_at) or NOW) > began]
@@ -262,14 +267,14 @@ def test_a_dashboard_in_use_has_seen_much_and_missed_some(world: World) -> None:
     assert all(began <= first <= last <= NOW for _, _, first, last in seen)
 
 
-def test_a_version_seen_weeks_ago_is_shown_as_it_was_then(world: World) -> None:
+def test_an_old_version_is_shown_as_last_seen(world: World) -> None:
     for _, version, _, last in seen_versions(world.stories, NOW):
         dates = (version.queued_at, version.published_at, version.archived_at, version.obsolete_at)
         assert all((read_date(date) or last) <= last for date in (version.created_at, *dates))
 
 
 @pytest.mark.django_db
-def test_loading_takes_few_queries_makes_no_events_and_the_service_then_answers_with_all(
+def test_loading_the_sample_is_cheap_and_complete(
     service: Client, django_assert_max_num_queries: Any
 ) -> None:
     sample = Sample(datetime.now(UTC))

@@ -87,11 +87,9 @@ class WithKey:
     """Sends a key; not as a fixed header, which would hide a service that needs none."""
 
     def get(self, case: Any, context: Any) -> str:
-        """Return the dashboard's own key."""
         return keys.internal_key()
 
     def set(self, case: Any, data: str, context: Any) -> None:
-        """Put the key into the request."""
         case.headers["x-api-key"] = data
         # Schemathesis accepts gzip, and does not decompress what a WSGI application returns.
         case.headers["Accept-Encoding"] = "identity"
@@ -99,7 +97,6 @@ class WithKey:
 
 @pytest.fixture
 def document(something_there: None, pytestconfig: pytest.Config) -> BaseSchema:
-    """The document, with rules that it can't express."""
     document = read_document()
     # Values from our own code are more random input, and take longer than the rest to be found.
     document.config.analysis.constants.enabled = pytestconfig.getoption("exhaustive")
@@ -108,7 +105,6 @@ def document(something_there: None, pytestconfig: pytest.Config) -> BaseSchema:
 
 @cache
 def read_document() -> BaseSchema:
-    """Read the document once for all operations."""
     document = schemathesis.openapi.from_wsgi("/service/openapi.json", get_wsgi_application())
     # A schema can't say "no NUL"; test_refusals.py does.
     document.config.generation.update(allow_x00=False)
@@ -119,17 +115,16 @@ def read_document() -> BaseSchema:
 
 
 def ask(case: Any) -> None:
-    """Send a request, and check the response."""
     # Further query parameters are let pass on purpose; the check would call each a fault.
     case.call_and_validate(excluded_checks=[negative_data_rejection])
 
 
 def ask_for_some(config: pytest.Config) -> Callable[[Any], None]:
-    """Send every random request, and of those at the boundaries of the document a sixth."""
+    """Send every random request, and of those at the boundaries of the document a twelfth."""
     boundaries = count(config.option.matrix_seed)
 
     def ask_for_some(case: Any) -> None:
-        if case.meta.phase.name is not TestPhase.COVERAGE or next(boundaries) % 6 == 0:
+        if case.meta.phase.name is not TestPhase.COVERAGE or next(boundaries) % 12 == 0:
             ask(case)
 
     return ask_for_some
@@ -139,7 +134,9 @@ AS_MANY_AS_OF_A_PROPERTY = settings(suppress_health_check=list(HealthCheck))
 
 
 def test_every_operation_is_called_below(document: BaseSchema) -> None:
-    assert sorted(each.ok().label for each in document.get_all_operations()) == sorted(OPERATIONS)
+    assert sorted(operation.ok().label for operation in document.get_all_operations()) == sorted(
+        OPERATIONS
+    )
 
 
 # The library's own decorator makes all cases wherever tests are but counted, and gives all nine
@@ -148,12 +145,12 @@ def test_every_operation_is_called_below(document: BaseSchema) -> None:
 def test_the_service_answers_as_its_document_says(
     document: BaseSchema, operation: str, pytestconfig: pytest.Config
 ) -> None:
-    one = document.include(name=operation)
-    (made,) = get_all_tests(
-        schema=one,
+    item = document.include(name=operation)
+    (created,) = get_all_tests(
+        schema=item,
         test_func=ask if pytestconfig.getoption("exhaustive") else ask_for_some(pytestconfig),
         settings=AS_MANY_AS_OF_A_PROPERTY,
         given_kwargs={},
     )
-    _, asks_all = made.ok()
+    _, asks_all = created.ok()
     asks_all()

@@ -25,20 +25,18 @@ import json
 call_command("issue_api_key", name="A test")
 page = make_page(id={ODD_ID!r})
 audiences = [make_audience(page, id=f"aud/{{n}}") for n in range(3)]
-made = [[make_version(audience, n).id for n in range({MANY})] for audience in audiences]
-print(json.dumps(made))
+versions = [[make_version(audience, n).id for n in range({MANY})] for audience in audiences]
+print(json.dumps(versions))
 """
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a database of its own."""
     return tmp_path_factory.mktemp("server")
 
 
 @pytest.fixture(scope="module")
 def environment(folder: Path) -> dict[str, str]:
-    """What a process needs to serve that database over plain HTTP."""
     return {
         "PATH": os.environ["PATH"],
         "SECRET_KEY": "only-for-tests-" + "x" * 50,
@@ -54,17 +52,16 @@ def filled(folder: Path, environment: dict[str, str]) -> tuple[str, str]:
     """A key of the filled database, and as JSON the ids of many versions, by audience."""
     Dashboard(folder, "http://127.0.0.1:1").prepare()
     command = [sys.executable, "manage.py", "shell", "-v0", "-c", FILL]
-    key, made = subprocess.check_output(
+    key, created = subprocess.check_output(
         command, cwd=BASE_DIR, env=environment, text=True
     ).splitlines()
-    return key, made
+    return key, created
 
 
 @pytest.fixture(scope="module")
 def versions(filled: tuple[str, str]) -> list[list[str]]:
-    """The ids of many versions, by audience."""
-    made: list[list[str]] = json.loads(filled[1])
-    return made
+    created: list[list[str]] = json.loads(filled[1])
+    return created
 
 
 @pytest.fixture(scope="module")
@@ -84,18 +81,15 @@ def caller(
 
 
 def encoded(text: str) -> str:
-    """Return the id percent-encoded to the last byte."""
     return "".join(f"%{byte:02X}" for byte in text.encode())
 
 
 def publish(caller: httpx.Client, audience: int, version: str, key: str) -> httpx.Response:
-    """Publish a version of the page's n-th audience."""
     page = f"/v0/pages/{encoded(ODD_ID)}/audiences/{encoded(f'aud/{audience}')}"
     return caller.post(f"{page}/versions/{version}/publish", json={"operationKey": key})
 
 
 def all_at_once(action: Callable[[Any], Any], arguments: list[Any]) -> list[Any]:
-    """Call the action for each argument, each in a thread of its own."""
     with ThreadPoolExecutor(MANY) as threads:
         return list(threads.map(action, arguments))
 
@@ -116,7 +110,7 @@ def test_a_key_sent_many_times_at_once_acts_once(
     assert len({answer.json()["queuedAt"] for answer in answers}) == 1
 
 
-def test_a_key_sent_for_many_versions_at_once_is_carried_out_for_one(
+def test_a_key_sent_for_many_versions_publishes_one(
     caller: httpx.Client, versions: list[list[str]]
 ) -> None:
     answers = all_at_once(lambda version: publish(caller, 1, version, "shared"), versions[1])

@@ -25,8 +25,6 @@ JSON = "application/json"
 
 
 class Things:
-    """The ids of a tenant's objects, one of each kind."""
-
     def __init__(self, tenant: Tenant | None, name: str) -> None:
         more = {"tenant": tenant} if tenant else {}
         page = make_page(name=name, **more)
@@ -37,7 +35,6 @@ class Things:
         make_person(name=name, **more)
 
     def calls(self) -> list[tuple[str, str]]:
-        """Return each operation on these things: method and path."""
         page = f"/v0/pages/{quote(self.page, safe='')}"
         audience = f"{page}/audiences/{quote(self.audience, safe='')}"
         return [
@@ -69,11 +66,10 @@ def call(client: Client, method: str, path: str, body: Any) -> Any:
 
 
 def all_of(client: Client, things: Things) -> list[Any]:
-    """Return all that its own tenant reads of them."""
     reads = [path for method, path in things.calls() if method == "GET"]
-    found = [client.get(path).json() for path in reads]
+    response = [client.get(path).json() for path in reads]
     patch = things.calls()[-1][1]
-    return [*found, client.patch(patch, "{}", content_type=JSON).json()]
+    return [*response, client.patch(patch, "{}", content_type=JSON).json()]
 
 
 def test_no_calls_of_one_tenant_reach_the_other(caller_of: Caller) -> None:

@@ -50,7 +50,7 @@ def test_an_id_of_any_characters_finds_its_page(inside: httpx.Client, page_id: s
     assert no_conversation.json()["detail"] == "This audience has no conversation."
 
 
-def test_a_call_works_inside_an_open_transaction_and_shares_its_fate(inside: httpx.Client) -> None:
+def test_a_call_shares_the_open_transaction(inside: httpx.Client) -> None:
     with transaction.atomic():
         created = inside.post("/v0/pages", json=PAGE_BODY)
         assert created.status_code == 201
@@ -59,7 +59,7 @@ def test_a_call_works_inside_an_open_transaction_and_shares_its_fate(inside: htt
     assert Page.objects.count() == 0
 
 
-def test_a_call_leaves_the_outer_requests_connection_prefix_and_addresses(
+def test_a_call_leaves_the_outer_request_alone(
     inside: httpx.Client,
 ) -> None:
     with connection.cursor() as cursor:
@@ -123,7 +123,7 @@ def test_many_calls_leave_nothing_behind(inside: httpx.Client) -> None:
     assert threading.active_count() <= threads
 
 
-def test_a_write_in_process_is_what_a_read_then_finds(inside: httpx.Client) -> None:
+def test_a_read_sees_an_earlier_write(inside: httpx.Client) -> None:
     body = PageRequest.model_validate(PAGE_BODY).to_wire()
     created = inside.post("/v0/pages", json=body).json()
     assert inside.get(f"/v0/pages/{created['pageId']}").json() == created

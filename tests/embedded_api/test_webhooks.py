@@ -12,12 +12,10 @@ from tests.support.embedded_api_factories import ago, make_subscription
 
 @pytest.fixture
 def subscription(db: None) -> Subscription:
-    """A subscription that was last changed yesterday."""
     return make_subscription(updated_at=ago(days=1))
 
 
 def patch(service: Client, subscription: Subscription, body: Any) -> Any:
-    """Send a PATCH and return the answer."""
     path = f"/v0/webhook_subscriptions/{subscription.id}"
     return service.patch(path, body, content_type="application/json")
 

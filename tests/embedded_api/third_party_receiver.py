@@ -14,11 +14,9 @@ class Handler(BaseHTTPRequestHandler):
     """Accept what is signed."""
 
     def do_GET(self) -> None:
-        """Respond that it listens."""
         self._respond(200)
 
     def do_POST(self) -> None:
-        """Verify a webhook."""
         body = self.rfile.read(int(self.headers["content-length"]))
         headers = {name.lower(): value for name, value in self.headers.items()}
         try:

@@ -1,7 +1,7 @@
 """One cell of the matrix: one fault of one operation, as one page shows it."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ from django.test import Client
 from dashboard.ledger.models import Operation
 from dashboard.service.client import close_publishing_client
 from tests.faults.kinds import Kind
-from tests.faults.pages import Reads, Writes
+from tests.faults.pages import READS, WRITES, Reads, Writes
 from tests.faults.service import broken
 from tests.support import wire
 from tests.support.html import text
@@ -29,20 +29,21 @@ OWN_S = 15.0
 
 MISSING = (Kind.NOT_THERE, Kind.GONE)
 
-Page = TypeVar("Page", Reads, Writes)
 Fault = TypeVar("Fault")
 
 
-def faults_of(page: Page, cells: list[tuple[Page, Fault]], config: pytest.Config) -> list[Fault]:
+def faults_of(
+    page: Reads | Writes, cells: list[tuple[Reads | Writes, Fault]], config: pytest.Config
+) -> list[Fault]:
     """Return the faults to try on a page.
 
     In a run, each page has one at least, and each fault is tried on one page; with `--exhaustive`
     every page has all that can befall it.
     """
     if config.getoption("exhaustive"):
-        return [fault for one, fault in cells if one is page]
+        return [fault for item, fault in cells if item is page]
     taken = covering(cells, set, config.option.matrix_seed)
-    return [fault for one, fault in taken if one is page]
+    return [fault for item, fault in taken if item is page]
 
 
 @contextmanager
@@ -69,6 +70,19 @@ def shown(response: Any) -> str:
     """Return what a person reads; of an export that is streamed, all of it."""
     body = response.getvalue() if response.streaming else response.content
     return text(body.decode())
+
+
+def alike(page: Reads | Writes) -> Sequence[Reads | Writes]:
+    """Return the pages among which each fault is tried once in a run."""
+    return READS if isinstance(page, Reads) else WRITES
+
+
+def meet(client: Client, page: Reads | Writes, kind: Kind, said: str) -> None:
+    """Open a page, or send its form, while its operation fails."""
+    if isinstance(page, Reads):
+        read(client, page, kind, said)
+    else:
+        write(client, page, kind, said)
 
 
 def read(client: Client, page: Reads, kind: Kind, said: str) -> None:

@@ -127,9 +127,9 @@ def everywhere(text: str) -> Callable[[Any], Any]:
     def change(value: Any, name: str = "") -> Any:
         match value:
             case dict():
-                return {key: change(each, key) for key, each in value.items()}
+                return {key: change(item, key) for key, item in value.items()}
             case list():
-                return [change(each, name) for each in value]
+                return [change(item, name) for item in value]
             case str() if not name.endswith(spared):
                 return value + text
         return value
@@ -141,9 +141,9 @@ def enormous(value: Any, name: str = "") -> Any:
     """Put 2^60 in the place of every number."""
     match value:
         case dict():
-            return {key: enormous(each, key) for key, each in value.items()}
+            return {key: enormous(item, key) for key, item in value.items()}
         case list():
-            return [enormous(each) for each in value]
+            return [enormous(item) for item in value]
         case bool():
             return value
         case int() | float():

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from django.test import Client, override_settings
 
-from tests.faults.cells import faults_of, read, undone, write
+from tests.faults.cells import alike, faults_of, meet, read, undone
 from tests.faults.kinds import Kind
 from tests.faults.pages import READS, WRITES, Reads, Writes
 from tests.faults.service import KEY, broken
@@ -15,48 +15,25 @@ from tests.support.small_server import answer, says, serving
 Record = Callable[[str, object], None]
 
 
-READ_CELLS = [(page, fault) for page in READS for fault in FAULTS]
-WRITE_CELLS = [(form, fault) for form in WRITES for fault in FAULTS]
-
-
-@pytest.mark.parametrize("shows", READS, ids=str)
-def test_a_page_says_what_failed_and_what_to_do(
+@pytest.mark.parametrize("page", [*READS, *WRITES], ids=str)
+def test_a_page_says_what_failed_and_a_change_how_it_ended(
     operator: Client,
-    shows: Reads,
+    page: Reads | Writes,
     pytestconfig: pytest.Config,
     subtests: pytest.Subtests,
     record_property: Record,
 ) -> None:
-    faults = faults_of(shows, READ_CELLS, pytestconfig)
+    cells = [(item, fault) for item in alike(page) for fault in FAULTS]
+    faults = faults_of(page, cells, pytestconfig)
     record_property("Fault matrix", len(faults))
     for fault in faults:
         with (
             subtests.test(fault=fault.name),
             override_settings(SERVICE_TIMEOUT_S=fault.limit_s),
             undone(),
-            fault.listening(shows.operation) as broken.url,
+            fault.listening(page.operation) as broken.url,
         ):
-            read(operator, shows, fault.kind, fault.said)
-
-
-@pytest.mark.parametrize("form", WRITES, ids=str)
-def test_a_change_ends_as_the_truth_is(
-    operator: Client,
-    form: Writes,
-    pytestconfig: pytest.Config,
-    subtests: pytest.Subtests,
-    record_property: Record,
-) -> None:
-    faults = faults_of(form, WRITE_CELLS, pytestconfig)
-    record_property("Fault matrix", len(faults))
-    for fault in faults:
-        with (
-            subtests.test(fault=fault.name),
-            override_settings(SERVICE_TIMEOUT_S=fault.limit_s),
-            undone(),
-            fault.listening(form.operation) as broken.url,
-        ):
-            write(operator, form, fault.kind, fault.said)
+            meet(operator, page, fault.kind, fault.said)
 
 
 @pytest.mark.matrix

@@ -12,24 +12,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.contract.audiences import Audience, AudienceVersion
-from dashboard.folding import fold
 from dashboard.ledger import recording
 from dashboard.ledger.models import AudienceRecord, PageRecord
-from dashboard.ledger.models.audiences import LiveStatus, audience_updated_at, live_status
+from dashboard.ledger.models.objects import LIVE as LIVE_FILTER
+from dashboard.ledger.models.objects import LiveStatus, audience_updated_at, live_status
 from dashboard.ledger.queries.audience_list import (
     AUDIENCE_SORTS,
     AudienceFilters,
-    audience_coverage,
     iterate_audiences,
     list_audiences,
     matching_keys,
     page_options,
     tally_audiences,
-    unread_pages,
 )
-from dashboard.ledger.queries.pages import NOT_GIVEN
+from dashboard.ledger.queries.pages import NOT_GIVEN, audience_coverage, unread_pages
+from dashboard.texts import fold
 from tests.support import wire
-from tests.support.seeding import seed_audiences, seed_pages
+from tests.support.seeding import seed_audiences, seed_pages, seed_publication
 
 pytestmark = pytest.mark.django_db
 DAY = datetime(2026, 11, 1, tzinfo=UTC)
@@ -77,9 +76,10 @@ class Query:
     def matches(self, row: Row) -> bool:
         words = fold(self.words).split()
         chosen = (self.pages, self.live, self.statuses, self.agents)
-        values = (row.page, row.live, row.status, row.agent)
+        live = {row.live, LIVE_FILTER} - ({LIVE_FILTER} if row.live == "not-live" else set())
+        values = ({row.page}, live, {row.status}, {row.agent})
         return all(word in fold(row.name) for word in words) and all(
-            not some or value in some for some, value in zip(chosen, values, strict=True)
+            not some or value & {*some} for some, value in zip(chosen, values, strict=True)
         )
 
 
@@ -99,7 +99,7 @@ queries = st.builds(
     texts,
     *(
         st.lists(st.sampled_from(values), max_size=2, unique=True)
-        for values in (PAGES, [*LiveStatus], STATUSES, AGENTS)
+        for values in (PAGES, [LIVE_FILTER, *LiveStatus], STATUSES, AGENTS)
     ),
     st.sampled_from(["", *AUDIENCE_SORTS]),
     st.integers(0, 3),
@@ -111,6 +111,8 @@ def save(row: Row, number: int) -> AudienceRecord:
         return None if days is None else DAY + timedelta(days=days)
 
     now = timezone.now()
+    if live_since := day(row.live_since):
+        seed_publication(page_id=row.page, audience_id=f"id-{number}", started_at=live_since)
     return AudienceRecord.objects.create(
         page_id=row.page,
         audience_id=f"id-{number}",
@@ -121,34 +123,30 @@ def save(row: Row, number: int) -> AudienceRecord:
         latest_status=row.status,
         new_page_agent=row.agent,
         updated_at=day(row.updated),
-        live_since=day(row.live_since),
         first_seen_at=now,
         last_seen_at=now,
         changed_at=now,
     )
 
 
-def in_order(found: list[AudienceRecord], sort: str) -> list[int]:
+def in_order(matches: dict[AudienceRecord, Row], sort: str) -> list[int]:
     """Return the keys in the order of the list; those without a date come last."""
     sort = sort or "-updated"
-    attribute = {"name": "name", "live": "live_since", "updated": "updated_at"}[sort.strip("-")]
+    attribute = {"live": "live_since"}.get(sort.strip("-"), sort.strip("-"))
     is_down = sort.startswith("-")
-
-    def value(record: AudienceRecord) -> Any:
-        return getattr(record, attribute)
-
-    known = [one for one in found if value(one) is not None]
-    known.sort(key=lambda one: (value(one), one.pk), reverse=is_down)
-    unknown = [one for one in found if value(one) is None]
-    return [one.pk for one in known + sorted(unknown, key=lambda one: one.pk, reverse=is_down)]
+    values = {record.pk: getattr(row, attribute) for record, row in matches.items()}
+    dated = [pk for pk, value in values.items() if value is not None]
+    dated.sort(key=lambda pk: (values[pk], pk), reverse=is_down)
+    undated = [pk for pk, value in values.items() if value is None]
+    return dated + sorted(undated, reverse=is_down)
 
 
 @given(st.lists(rows, max_size=8), queries)
 def test_a_list_has_the_matches_in_order(all_rows: list[Row], query: Query) -> None:
     with transaction.atomic():
         records = {save(row, number): row for number, row in enumerate(all_rows)}
-        found = [record for record, row in records.items() if query.matches(row)]
-        expected = in_order(found, query.sort)
+        matches = {record: row for record, row in records.items() if query.matches(row)}
+        expected = in_order(matches, query.sort)
         # However many are known, so that both ways to find them are taken.
         for known in (len(all_rows), 1_000_000):
             listed = list_audiences(
@@ -156,12 +154,12 @@ def test_a_list_has_the_matches_in_order(all_rows: list[Row], query: Query) -> N
                 sort=query.sort,
                 start=query.start,
                 size=2,
-                total=len(found),
+                total=len(matches),
                 known=known,
             )
             assert [row.pk for row in listed] == expected[query.start : query.start + 2]
         assert [row.pk for row in iterate_audiences(query.filters, sort=query.sort)] == expected
-        assert len(matching_keys(query.filters, sort=query.sort, limit=3)) == min(len(found), 3)
+        assert len(matching_keys(query.filters, sort=query.sort, limit=3)) == min(len(matches), 3)
         transaction.set_rollback(True)
 
 
@@ -187,8 +185,8 @@ LIVE = wire.live_version()
         (wire.version(), None, LiveStatus.NOT_LIVE),
         (wire.version(status="cancelled"), None, LiveStatus.NOT_LIVE),
         (None, None, LiveStatus.NOT_LIVE),
-        (LIVE, LIVE, LiveStatus.LIVE),
-        (None, LIVE, LiveStatus.LIVE),
+        (LIVE, LIVE, LiveStatus.UP_TO_DATE),
+        (None, LIVE, LiveStatus.UP_TO_DATE),
         (wire.version(), LIVE, LiveStatus.CHANGED),
         (wire.version(status="unheard-of"), LIVE, LiveStatus.CHANGED),
         (wire.version(status="cancelled"), LIVE, LiveStatus.CANCELED),
@@ -203,7 +201,7 @@ def test_the_live_status_follows_from_both_versions(
     assert AudienceRecord.objects.get().live_status == status
 
 
-def test_a_version_that_is_canceled_meanwhile_changes_the_live_status() -> None:
+def test_a_canceled_version_changes_the_live_status() -> None:
     seed_audiences(wire.audience())
     canceled = wire.version(status="cancelled", cancelledAt="2026-03-05T09:00:00Z")
     recording.record_version("page_1", AudienceVersion.model_validate(canceled))
@@ -212,7 +210,7 @@ def test_a_version_that_is_canceled_meanwhile_changes_the_live_status() -> None:
     assert record.updated_at == datetime(2026, 3, 5, 9, tzinfo=UTC)
 
 
-def test_an_audience_was_updated_at_the_latest_of_its_dates() -> None:
+def test_an_audience_is_dated_by_its_latest_date() -> None:
     item = wire.audience(createdAt="unreadable", publishedVersion=None)
     assert audience_updated_at(Audience.model_validate(item)) == datetime(
         2026, 3, 1, 9, 5, tzinfo=UTC
@@ -220,9 +218,7 @@ def test_an_audience_was_updated_at_the_latest_of_its_dates() -> None:
     assert audience_updated_at(Audience()) is None
 
 
-def test_a_page_is_to_be_read_until_its_audiences_were_and_again_when_their_number_changes() -> (
-    None
-):
+def test_a_page_is_unread_until_its_audiences_are() -> None:
     seed_pages(wire.page(), wire.page(pageId="page_2", audiencesCount=0), total=2)
     assert [page.page_id for page in unread_pages(after=0, limit=9)] == ["page_1"]
     assert not audience_coverage().is_full
@@ -235,7 +231,7 @@ def test_a_page_is_to_be_read_until_its_audiences_were_and_again_when_their_numb
     assert audience_coverage().unread == 0
 
 
-def test_a_page_that_returns_fewer_audiences_than_it_counts_is_read_once() -> None:
+def test_a_miscounted_page_is_read_once() -> None:
     """The API can't return the rest, so asking again would not help."""
     seed_pages(wire.page(audiencesCount=120), total=1)
     seed_audiences()

@@ -21,7 +21,7 @@ def find_names(words: str) -> list[str]:
     return [record.name for record in search_audiences(words, 3).best]
 
 
-def test_a_name_that_begins_with_the_words_is_found_before_all_others() -> None:
+def test_a_name_starting_with_the_words_is_first() -> None:
     record_pages_named("A fleet", "B fleet", "C fleet", "D fleet", "Fleet one")
     assert find_names("fleet") == ["Fleet one", "A fleet", "B fleet"]
 
@@ -36,16 +36,16 @@ def test_no_more_are_found_than_are_asked_for() -> None:
     assert find_names("fleet") == ["Fleet 1", "Fleet 2", "Fleet 3"]
 
 
-def test_a_name_of_exactly_these_words_is_found_first_and_all_are_counted() -> None:
+def test_an_exact_name_is_first_and_all_are_counted() -> None:
     record_pages_named("Fleet A", "Fleet", "A fleet", "Fleet B", "Fleet C")
     assert find_names(" fleet ") == ["Fleet", "Fleet A", "Fleet B"]
     assert search_audiences("fleet", 3).total == 5
 
 
-def test_of_two_of_one_name_the_archived_one_comes_last() -> None:
+def test_the_archived_namesake_comes_last() -> None:
     archived = wire.audience(audienceId="a", effectiveName="Fleet", archivedAt="2026-01-01")
     seed_audiences(archived, wire.audience(audienceId="b", effectiveName="Fleet"))
-    assert [each.audience_id for each in search_audiences("fleet", 3).best] == ["b", "a"]
+    assert [audience.audience_id for audience in search_audiences("fleet", 3).best] == ["b", "a"]
 
 
 @pytest.mark.parametrize("words", ["kuhl", "KÜHL", "kühllogistik", "Ku\u0308hl", "hanseatic kuhl"])
@@ -55,13 +55,13 @@ def test_case_and_accents_make_no_difference(words: str) -> None:
     seed_subscription()
     SubscriptionRecord.objects.update(label="Hanseatic Kühllogistik")
     assert find_names(words) == ["Hanseatic Kühllogistik"]
-    assert [each.label for each in search_subscriptions(words, 3).best] == [
+    assert [subscription.label for subscription in search_subscriptions(words, 3).best] == [
         "Hanseatic Kühllogistik"
     ]
-    assert [each.name for each in find_pages(words="kuhlK")] == ["Kühlketten"]
+    assert [page.name for page in find_pages(words="kuhlK")] == ["Kühlketten"]
 
 
-def test_what_an_older_version_writes_down_meanwhile_is_mended_at_the_next_look() -> None:
+def test_rows_of_an_older_release_are_repaired() -> None:
     record_pages_named("Hanseatic Kühllogistik")
     AudienceRecord.objects.update(searched="")
     record_pages_named("Hanseatic Kühllogistik")

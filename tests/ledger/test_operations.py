@@ -65,7 +65,7 @@ def current_outcome(operation: Operation) -> str:
     return operation.outcome
 
 
-def test_the_same_request_with_the_same_key_is_found_and_not_begun(paula: User) -> None:
+def test_a_repeated_request_with_its_key_is_not_begun(paula: User) -> None:
     first, _ = begin_attempt(paula)
     assert begin_publish(paula, first.operation_key) == (first, None)
 
@@ -95,11 +95,11 @@ def test_a_key_on_record_for_another_request_begins_nothing(
     assert Attempt.objects.count() == 1
 
 
-def test_everyone_who_asks_for_the_same_gets_the_same_key() -> None:
+def test_the_same_request_gets_the_same_key() -> None:
     assert publish_key(*INTENT) == publish_key(*INTENT)
 
 
-def test_ids_that_run_together_alike_have_keys_of_their_own() -> None:
+def test_similar_ids_have_separate_keys() -> None:
     assert publish_key("page_1", "a", "bc") != publish_key("page_1", "ab", "c")
 
 
@@ -109,14 +109,12 @@ def test_another_installation_has_other_keys() -> None:
     assert publish_key(*INTENT) != before
 
 
-def test_a_key_is_of_a_length_that_the_service_takes() -> None:
+def test_a_key_has_a_length_the_service_accepts() -> None:
     assert 1 <= len(publish_key("p" * 5_000, "a", "v")) <= 128
 
 
 @pytest.mark.parametrize("outcome", SETTLED)
-def test_what_is_settled_gives_the_next_intent_a_key_of_its_own(
-    outcome: Outcome, paula: User
-) -> None:
+def test_a_settled_operation_gets_a_new_key(outcome: Outcome, paula: User) -> None:
     before = publish_key(*INTENT)
     end(begin_attempt(paula)[1], AttemptResult(outcome))
     assert publish_key(*INTENT) != before
@@ -129,7 +127,7 @@ def test_what_is_open_keeps_its_key(outcome: Outcome, paula: User) -> None:
     assert publish_key(*INTENT) == before
 
 
-def test_a_key_on_record_is_not_sent_by_anyone_else(paula: User, ada: User) -> None:
+def test_a_recorded_key_is_not_sent_by_others(paula: User, ada: User) -> None:
     operation, _ = begin_publish(paula)
     found, attempt = begin_publish(ada, operation.operation_key)
     assert (found.pk, attempt, found.actor_name) == (operation.pk, None, "paula")
@@ -152,9 +150,7 @@ def test_of_two_who_send_again_one_does(paula: User, ada: User) -> None:
 
 
 @pytest.mark.parametrize("outcome", [Outcome.REJECTED, Outcome.NOT_SENT])
-def test_a_refusal_of_the_repeat_does_not_settle_what_was_lost(
-    outcome: Outcome, paula: User
-) -> None:
+def test_a_refused_repeat_does_not_settle_the_first(outcome: Outcome, paula: User) -> None:
     operation, attempt = begin_attempt(paula)
     end(attempt, AttemptResult(Outcome.UNKNOWN))
     end(begin_second_attempt(operation, paula), AttemptResult(outcome, "Refused."))
@@ -170,7 +166,7 @@ def test_an_answer_that_comes_late_counts(paula: User) -> None:
     assert current_outcome(operation) == Outcome.ACCEPTED
 
 
-def test_a_late_refusal_waits_for_the_repeat_that_is_under_way(paula: User) -> None:
+def test_a_late_refusal_waits_for_the_repeat(paula: User) -> None:
     operation, attempt = begin_attempt(paula)
     backdate(attempt)
     mark_interrupted_unknown()
@@ -187,13 +183,22 @@ def test_what_was_just_sent_is_not_given_up(paula: User) -> None:
     assert current_outcome(operation) == Outcome.SENDING
 
 
-def test_a_repeat_under_way_is_not_given_up_with_the_first(paula: User) -> None:
+def test_a_repeat_in_progress_survives_the_first(paula: User) -> None:
     operation, attempt = begin_attempt(paula)
     end(attempt, AttemptResult(Outcome.UNKNOWN))
     begin_second_attempt(operation, paula)
     backdate(attempt)
     assert mark_interrupted_unknown() == 0
     assert current_outcome(operation) == Outcome.SENDING
+
+
+def test_a_check_rejects_no_retry_that_began_since(paula: User) -> None:
+    operation, attempt = begin_attempt(paula)
+    end(attempt, AttemptResult(Outcome.UNKNOWN))
+    checked = Operation.objects.get()
+    retry = begin_second_attempt(operation, paula)
+    assert settle(checked, Outcome.REJECTED, found="Draft.").outcome == Outcome.SENDING
+    assert end(retry, AttemptResult(Outcome.ACCEPTED)).outcome == Outcome.ACCEPTED
 
 
 def test_what_is_settled_stays_so(paula: User) -> None:
@@ -208,8 +213,8 @@ def test_what_is_settled_stays_so(paula: User) -> None:
 def test_a_look_that_tells_nothing_leaves_the_outcome(paula: User) -> None:
     operation, attempt = begin_attempt(paula)
     end(attempt, AttemptResult(Outcome.UNKNOWN))
-    found = settle(operation, Outcome.UNKNOWN, found="Still draft.")
-    assert (found.outcome, found.settled_at, found.check_result) == (
+    settled = settle(operation, Outcome.UNKNOWN, found="Still draft.")
+    assert (settled.outcome, settled.settled_at, settled.check_result) == (
         Outcome.UNKNOWN,
         None,
         "Still draft.",

@@ -7,12 +7,12 @@ from typing import Any
 
 import httpx
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from dashboard.contract.audiences import Audience, AudienceVersion
-from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem
+from dashboard.contract.resource import ListEnvelope
 from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.ledger import recording
 from dashboard.ledger.models import (
@@ -22,6 +22,7 @@ from dashboard.ledger.models import (
     SubscriptionRecord,
     VersionRecord,
 )
+from dashboard.ledger.queries.pages import update_page_flags
 from dashboard.operations.checking import PublishTarget
 from dashboard.operations.publish_review import review_publish
 from tests.support import wire
@@ -153,12 +154,41 @@ def test_an_older_read_never_overwrites_a_newer_one(race: Race) -> None:
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_a_state_that_came_back_is_recorded_over_an_older_change() -> None:
+def test_a_state_that_came_back_is_recorded() -> None:
     record_page(status="published")(FIRST)
     point = before_statement("UPDATE", "ledger_pagerecord", "last_seen_at")
     with held_at(point, record_page(status="published"), NEWER):
         record_page(status="archived")(OLDER)
     assert PageRecord.objects.get().status == "published"
+
+
+@pytest.mark.django_db
+def test_an_overtaken_list_still_records_other_changes() -> None:
+    record_audience()(FIRST)
+    record_version(status="queued")(NEWER)
+    for seconds, name in enumerate(["Renamed", "Renamed again"]):
+        record_audience(effectiveName=name)(OLDER + timedelta(seconds=seconds))
+        record = AudienceRecord.objects.get()
+        assert (record.name, record.latest_status) == (name, "queued")
+        assert VersionRecord.objects.get(version_id="ver_2").status == "queued"
+
+
+@pytest.mark.django_db
+def test_of_two_publishes_the_later_response_counts() -> None:
+    record_audience()(FIRST)
+    record_version(status="published")(NEWER)
+    record_version(status="queued")(OLDER)
+    assert AudienceRecord.objects.get().latest_status == "published"
+
+
+@pytest.mark.django_db
+def test_a_recent_state_is_not_overwritten() -> None:
+    for record in (record_page, record_audience):
+        name = {record_page: "name", record_audience: "effectiveName"}[record]
+        record(**{name: "New"})(NOW)
+        record(**{name: "New"})(NOW + timedelta(seconds=3))
+        record(**{name: "Old"})(NOW + timedelta(seconds=2))
+    assert (PageRecord.objects.get().name, AudienceRecord.objects.get().name) == ("New", "New")
 
 
 @pytest.mark.django_db
@@ -170,7 +200,7 @@ def test_audiences_read_before_their_number_changed_are_read_again() -> None:
 
 
 @pytest.mark.django_db
-def test_a_slow_page_of_a_review_does_not_undo_a_later_read(fake_service: FakeService) -> None:
+def test_a_slow_review_does_not_undo_a_later_read(fake_service: FakeService) -> None:
     record_page(status="published")(FIRST)
 
     def respond(request: httpx.Request) -> httpx.Response:
@@ -188,7 +218,7 @@ def test_a_slow_page_of_a_review_does_not_undo_a_later_read(fake_service: FakeSe
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_flags_of_a_page_follow_two_audiences_changed_at_once() -> None:
+def test_page_flags_follow_two_concurrent_changes() -> None:
     record_page()(FIRST)
     not_live = {"latestVersion": wire.version(audienceId="aud_2"), "publishedVersion": None}
     both = [wire.audience(publishedVersion=None), wire.audience(audienceId="aud_2", **not_live)]
@@ -201,3 +231,26 @@ def test_flags_of_a_page_follow_two_audiences_changed_at_once() -> None:
     other.result(PATIENCE_S)
     page = PageRecord.objects.get()
     assert (page.any_live, page.any_in_flight) == (True, True)
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_page_flags_are_locked_in_upsert_order() -> None:
+    # As they lie on the disk, so that an update without an order begins with the second.
+    for page_id in ("page_2", "page_1"):
+        record_page(pageId=page_id)(FIRST)
+    PageRecord.objects.update(any_live=True)
+    with held_at(before_commit(), record_page(pageId="page_1", name="New"), OLDER):
+        flags = begun(before_statement("ledger_pagerecord"), update_page_flags)
+        while not flags.done() and not is_anyone_waiting():
+            pass
+        # It waits for the first page, and holds no other.
+        with transaction.atomic():
+            assert PageRecord.objects.select_for_update(nowait=True).get(page_id="page_2")
+    assert flags.result(PATIENCE_S) == 2
+
+
+def is_anyone_waiting() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return bool(cursor.fetchone()[0])

@@ -11,17 +11,23 @@ from dashboard.contract.audiences import Audience, AudienceVersion
 from dashboard.contract.pages import PageItem
 from dashboard.ledger import recording
 from dashboard.ledger.models import AudienceRecord, PageRecord
-from dashboard.ledger.models.audiences import IN_FLIGHT
-from dashboard.ledger.models.pages import FLAG_COLUMNS
-from dashboard.ledger.page_flags import AUDIENCE_FLAGS, flag_column, update_page_flags
-from dashboard.ledger.queries.pages import find_pages
+from dashboard.ledger.models.objects import FLAG_COLUMNS, IN_FLIGHT
+from dashboard.ledger.queries.audiences import rolled_back_by
+from dashboard.ledger.queries.pages import (
+    AUDIENCE_FLAGS,
+    find_pages,
+    flag_column,
+    update_page_flags,
+)
 from tests.support import wire
 
 pytestmark = pytest.mark.django_db
 PAGES = ("page_1", "page_2")
 
 versions = st.none() | st.builds(
-    lambda number, status: wire.version(versionId=f"ver_{number}", status=status),
+    lambda number, status: wire.version(
+        versionId=f"ver_{number}", versionNumber=number, status=status
+    ),
     st.integers(1, 3),
     st.sampled_from(["draft", "queued", "published", "cancelled"]),
 )
@@ -52,12 +58,17 @@ def record(kind: str, page_id: str, *seen: Any) -> None:
 def flags_of(page_id: str) -> set[str]:
     """Return the flags of a page's audiences, computed in plain Python."""
     ways = set()
-    for one in AudienceRecord.objects.filter(page_id=page_id):
-        is_other = one.live_version_id and one.latest_version_id not in {"", one.live_version_id}
-        is_changed = is_other and one.latest_status not in ("cancelled", *IN_FLIGHT)
-        ways |= {"live"} if one.live_version_id else {"not-live"}
-        ways |= {"changed"} if is_changed else set()
-        ways |= {"in-flight"} if one.latest_status in IN_FLIGHT else set()
+    for audiences in AudienceRecord.objects.filter(page_id=page_id):
+        is_other = audiences.live_version_id and audiences.latest_version_id not in {
+            "",
+            audiences.live_version_id,
+        }
+        is_over = is_other and audiences.latest_status not in ("cancelled", *IN_FLIGHT)
+        ids = (page_id, audiences.audience_id, audiences.latest_version_id)
+        if is_over:
+            ways |= {"rolled-back"} if rolled_back_by(*ids) else {"changed"}
+        ways |= {"live"} if audiences.live_version_id else {"not-live"}
+        ways |= {"in-flight"} if audiences.latest_status in IN_FLIGHT else set()
     return ways
 
 
@@ -66,12 +77,12 @@ def find_page_ids(flag: str) -> set[str]:
 
 
 @given(st.lists(reads, max_size=8))
-def test_each_filter_finds_the_pages_with_an_audience_that_stands_so(seen: list[Any]) -> None:
+def test_filters_find_the_pages_with_such_audiences(seen: list[Any]) -> None:
     with transaction.atomic():
         for read in seen:
             record(*read)
-        known = PageRecord.objects.values_list("page_id", flat=True)
-        flags = {page_id: flags_of(page_id) for page_id in known}
+        rows = PageRecord.objects.values_list("page_id", flat=True)
+        flags = {page_id: flags_of(page_id) for page_id in rows}
         for flag in AUDIENCE_FLAGS:
             assert find_page_ids(flag) == {key for key, ways in flags.items() if flag in ways}
         transaction.set_rollback(True)
@@ -81,7 +92,7 @@ def test_every_flag_has_its_column() -> None:
     assert {flag_column(flag) for flag in AUDIENCE_FLAGS} == {*FLAG_COLUMNS}
 
 
-def test_a_page_that_says_how_its_audiences_stand_is_not_written_again() -> None:
+def test_a_page_with_known_audiences_is_not_rewritten() -> None:
     record("page", "page_1")
     record("audience", "page_1", "a", None, None)
     assert update_page_flags() == 0
@@ -89,7 +100,7 @@ def test_a_page_that_says_how_its_audiences_stand_is_not_written_again() -> None
     assert update_page_flags() == 1
 
 
-def test_a_page_that_an_older_version_wrote_is_found_by_words_once_it_is_seen_again() -> None:
+def test_pages_recorded_by_an_older_version_become_searchable() -> None:
     record("page", "page_1")
     PageRecord.objects.update(searched="")
     assert not find_pages(words="page_1")

@@ -14,6 +14,7 @@ from dashboard.ledger.models import (
     AudienceRecord,
     Operation,
     PageDraft,
+    Publication,
     VersionRecord,
 )
 from dashboard.ledger.models.operations import OperationKind, Outcome
@@ -21,6 +22,7 @@ from dashboard.ledger.operations import AttemptResult, Target, begin, end, publi
 from dashboard.ledger.pruning import BATCH_SIZE, Prunable, prunable, prune
 from dashboard.ledger.recording import record_audiences
 from tests.support import wire
+from tests.support.seeding import seed_publication
 
 pytestmark = pytest.mark.django_db
 
@@ -30,16 +32,16 @@ LONG_AGO = timedelta(days=100)
 
 def operation(actor: User, kind: OperationKind, outcome: Outcome | None, key: str) -> Operation:
     """Return an operation of a hundred days ago, ended so; None where it never ended."""
-    made, attempt = begin(
+    operation, attempt = begin(
         operation_key=key, kind=kind, actor=actor, target=Target(*INTENT), body={"key": key}
     )
     assert attempt
     if outcome:
         end(attempt, AttemptResult(outcome, "said", 200, '{"versionId": "ver_2"}'))
-    Operation.objects.filter(pk=made.pk).update(
+    Operation.objects.filter(pk=operation.pk).update(
         requested_at=F("requested_at") - LONG_AGO, settled_at=F("settled_at") - LONG_AGO
     )
-    return made
+    return operation
 
 
 def test_settled_operations_go_with_their_attempts(paula: User) -> None:
@@ -63,7 +65,7 @@ def test_what_has_no_outcome_stays_as_it_is(
     assert list(Attempt.objects.values()) == before
 
 
-def test_a_publish_stays_without_its_answer_and_its_key_never_comes_again(paula: User) -> None:
+def test_an_unanswered_publish_keeps_its_key(paula: User) -> None:
     keys = []
     for _ in range(3):
         keys.append(publish_key(*INTENT))
@@ -72,6 +74,15 @@ def test_a_publish_stays_without_its_answer_and_its_key_never_comes_again(paula:
     assert prune(timezone.now()) == Prunable(0, 3)
     assert publish_key(*INTENT) == following not in keys
     assert set(Attempt.objects.values_list("actor_name", "response_body")) == {("paula", "")}
+
+
+def test_what_was_live_stays_with_who_published_it(paula: User) -> None:
+    published = operation(paula, OperationKind.PUBLISH_VERSION, Outcome.ACCEPTED, "k")
+    seed_publication(operation=published, started_at=timezone.now() - LONG_AGO)
+    seed_publication(3)
+    prune(timezone.now())
+    first = Publication.objects.earliest("started_at")
+    assert (Publication.objects.count(), first.operation) == (2, published)
 
 
 def test_an_operation_that_a_draft_was_sent_as_stays(paula: User) -> None:
@@ -106,14 +117,14 @@ def test_more_than_one_turn_s_worth_goes_whole(paula: User) -> None:
     assert Operation.objects.count() == 0
 
 
-def test_a_dry_run_says_what_would_go_and_removes_nothing(
+def test_a_dry_run_reports_and_removes_nothing(
     paula: User, capsys: pytest.CaptureFixture[str]
 ) -> None:
     operation(paula, OperationKind.CREATE_PAGE, Outcome.ACCEPTED, "k")
     call_command("prune", "--older-than", "90", "--dry-run")
-    said = capsys.readouterr().out
-    assert said.startswith("Would delete")
-    assert "attempts: 1; " in said
+    output = capsys.readouterr().out
+    assert output.startswith("Would delete")
+    assert "attempts: 1; " in output
     assert prunable(timezone.now()) == Prunable(1, 0)
     call_command("prune", "--older-than", "90")
     assert capsys.readouterr().out.startswith("Deleted")
@@ -121,6 +132,6 @@ def test_a_dry_run_says_what_would_go_and_removes_nothing(
 
 
 @pytest.mark.parametrize("days", ["29", "0", "-1", "36501", "1000000", "9" * 5_000, "soon"])
-def test_a_time_that_is_none_too_short_or_too_long_is_refused(days: str) -> None:
+def test_an_impossible_duration_is_refused(days: str) -> None:
     with pytest.raises(CommandError, match="--older-than"):
         call_command("prune", "--older-than", days)

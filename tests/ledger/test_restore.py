@@ -24,7 +24,7 @@ def publish(actor: User, outcome: Outcome) -> str:
     return key
 
 
-def test_a_key_that_the_backup_has_forgotten_does_not_come_again(paula: User) -> None:
+def test_a_key_missing_from_the_backup_is_not_reused(paula: User) -> None:
     forgotten = publish(paula, Outcome.ACCEPTED)
     Operation.objects.all().delete()
     assert publish_key(*INTENT) == forgotten

@@ -7,11 +7,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from dashboard.notifications.models import Event
-from dashboard.notifications.recording import Concerned, Subject, record_event
+from dashboard.notifications.kinds import sentence
+from dashboard.notifications.models import Event, Notification
+from dashboard.notifications.recipients import notify_pending
+from dashboard.notifications.recording import Subject, record_event
 from dashboard.notifications.sending import deliver_pending
 from tests.support.clock import Clock, stopped
-from tests.support.hook_receiver import HookReceiver, running_receiver
 from tests.support.mail_server import MailServer
 
 Fail: TypeAlias = Callable[..., Event]
@@ -58,28 +59,21 @@ def mail_server(settings: Any, _email_on: None) -> Iterator[MailServer]:
 
 
 @pytest.fixture
-def receiver(settings: Any) -> Iterator[HookReceiver]:
-    """A real receiver of webhooks, running."""
-    settings.WEBHOOKS_TO_LOOPBACK = True
-    with running_receiver() as receiver:
-        yield receiver
-
-
-@pytest.fixture
 def fail(paula: User) -> Fail:
-    """Makes a publish of Paula's fail; `number` identifies it."""
+    """Makes a publish of Paula's fail, and a worker notice; `number` identifies it."""
 
     def make(number: int = 1, user: User = paula) -> Event:
-        event = record_event(
+        key = f"operation:{number}:rejected"
+        record_event(
             "publish_failed",
-            f"operation:{number}:rejected",
+            key,
             Subject(f"/activity/pr-{number}/", page_id="page_1", audience_id=f"aud_{number}"),
             {"doing": f"Publishing version {number} of Hanseatic"},
             actor=user,
-            concerned=Concerned(owners=[user]),
+            owners=[user],
         )
-        assert event
-        return event
+        notify_pending("worker-1")
+        return Event.objects.get(key=key)
 
     return make
 
@@ -99,3 +93,10 @@ def work(clock: Clock) -> Work:
 def seconds_since(event: Event) -> float:
     """Return the age of an event."""
     return (timezone.now() - event.at).total_seconds()
+
+
+def notices_of(user: User) -> list[str]:
+    """Return what a user is notified of once a worker has done so, in words."""
+    notify_pending("worker-1")
+    notifications = Notification.objects.filter(user=user).select_related("event").order_by("pk")
+    return [sentence(item.event.kind, item.event.facts) for item in notifications]

@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from standardwebhooks import Webhook
 
+from dashboard.clock import CLAIM
 from dashboard.notifications import targets
-from dashboard.notifications.delivery_log import send_again
 from dashboard.notifications.messages import words_of
 from dashboard.notifications.models import (
     Channel,
@@ -20,14 +20,14 @@ from dashboard.notifications.models import (
     WebhookFormat,
     WebhookTarget,
 )
-from dashboard.notifications.outbox import bundle
-from dashboard.notifications.sending import deliver_pending, send
-from dashboard.time_limits import CLAIM
+from dashboard.notifications.outbox import bundle, send_again
+from dashboard.notifications.sending import deliver_pending, send, turn_off
 from dashboard.work.claims import claim_next
 from tests.notifications.conftest import Fail, Work
 from tests.support.clock import Clock
 from tests.support.hook_receiver import HookReceiver
 from tests.support.mail_server import MailServer, dribbling_mail_server
+from tests.support.seeding import seed_target
 
 STANDARD, SLACK = WebhookFormat.STANDARD, WebhookFormat.SLACK
 
@@ -36,7 +36,7 @@ def target(user: User, url: str, format: str = STANDARD) -> WebhookTarget:  # no
     return targets.add_target(user, is_team=False, name="Desk", url=url, format=format)
 
 
-def test_an_email_says_what_happened_and_where_to_see_it(
+def test_an_email_says_what_happened_and_where(
     fail: Fail, work: Work, mail_server: MailServer
 ) -> None:
     fail()
@@ -65,7 +65,7 @@ def test_many_failures_in_a_minute_make_one_message(
     assert f"And {count - 20} more:" in text
 
 
-def test_what_comes_without_end_is_not_held_back_for_longer_than_a_minute(
+def test_an_endless_burst_is_held_for_a_minute(
     fail: Fail, work: Work, mail_server: MailServer
 ) -> None:
     for number in range(24):
@@ -75,9 +75,7 @@ def test_what_comes_without_end_is_not_held_back_for_longer_than_a_minute(
 
 
 @pytest.mark.usefixtures("mail_server")
-def test_a_mail_server_that_sends_a_byte_at_a_time_is_left(
-    fail: Fail, work: Work, settings: Any
-) -> None:
+def test_a_trickling_mail_server_is_abandoned(fail: Fail, work: Work, settings: Any) -> None:
     settings.EMAIL_TIMEOUT, soon_s = 0.2, 5
     fail()
     with dribbling_mail_server(at_most_s=2 * soon_s) as settings.EMAIL_PORT:
@@ -113,7 +111,7 @@ def test_a_message_has_the_same_id_in_each_attempt(
     assert first.headers["webhook-id"] == second.headers["webhook-id"]
     assert first.body == second.body == third.body
     attempts = Delivery.objects.get(target=desk).attempt_log.order_by("pk")
-    assert [each.status_code for each in attempts] == [500, 503, 204]
+    assert [attempt.status_code for attempt in attempts] == [500, 503, 204]
     Webhook(targets.reveal_secret(desk)).verify(third.body, {"webhook-id": "", **third.headers})
 
 
@@ -146,7 +144,7 @@ def test_a_webhook_has_ids_names_and_a_link_only(
     }
 
 
-def test_slack_gets_its_own_format_with_names_that_format_nothing(
+def test_slack_messages_escape_names(
     work: Work, receiver: HookReceiver, paula: User, fail: Fail
 ) -> None:
     target(paula, receiver.url, SLACK)
@@ -161,7 +159,17 @@ def test_slack_gets_its_own_format_with_names_that_format_nothing(
     }
 
 
-def test_a_receiver_that_is_gone_for_good_is_turned_off(
+@pytest.mark.django_db
+def test_failures_of_an_old_url_keep_the_new_one_on() -> None:
+    desk = seed_target()
+    old = WebhookTarget.objects.get()
+    WebhookTarget.objects.update(url="https://hooks.example.com/new")
+    turn_off(old, "The receiver responded 410.")
+    desk.refresh_from_db()
+    assert desk.is_active
+
+
+def test_a_receiver_gone_permanently_is_turned_off(
     fail: Fail, work: Work, receiver: HookReceiver, paula: User
 ) -> None:
     desk = target(paula, receiver.url)
@@ -199,7 +207,7 @@ def test_one_endpoint_that_is_away_does_not_delay_another(
     assert len(receiver.received) == 1
 
 
-def test_after_three_days_it_is_given_up_and_can_be_sent_again(
+def test_a_message_is_given_up_after_three_days(
     fail: Fail, work: Work, mail_server: MailServer, clock: Clock
 ) -> None:
     mail_server.stop()
@@ -217,7 +225,7 @@ def test_after_three_days_it_is_given_up_and_can_be_sent_again(
     assert delivery.message_id in mail["Message-ID"]
 
 
-def test_a_message_that_the_server_rejects_does_not_delay_the_others(
+def test_a_rejected_message_does_not_delay_others(
     fail: Fail, work: Work, mail_server: MailServer, paula: User, ada: User
 ) -> None:
     mail_server.responses = ["554 rejected"]
@@ -242,7 +250,7 @@ def test_send_again_does_nothing_while_it_is_being_sent(fail: Fail, work: Work) 
     assert not send_again(claimed)
 
 
-def test_a_killed_worker_s_message_is_sent_by_the_next_one_with_the_same_id(
+def test_a_killed_worker_s_message_keeps_its_id(
     fail: Fail, receiver: HookReceiver, paula: User, clock: Clock
 ) -> None:
     target(paula, receiver.url)
@@ -255,7 +263,7 @@ def test_a_killed_worker_s_message_is_sent_by_the_next_one_with_the_same_id(
     assert not deliver_pending("worker-2")
     clock.advance(CLAIM.total_seconds())
     assert deliver_pending("worker-2") == 1
-    ids = [each.headers["webhook-id"] for each in receiver.received]
+    ids = [delivery.headers["webhook-id"] for delivery in receiver.received]
     assert ids == [claim.row.message_id] * 2
 
 

@@ -8,9 +8,8 @@ from django.utils import timezone
 
 from dashboard.notifications import inbox
 from dashboard.notifications.digests import due_day, make_digests
-from dashboard.notifications.following import follow
-from dashboard.notifications.models import Delivery, Preference
-from dashboard.notifications.preferences import save_settings
+from dashboard.notifications.models import Delivery, Event, Preference
+from dashboard.notifications.preferences import follow, save_settings
 from dashboard.notifications.sending import deliver_pending
 from tests.notifications.conftest import Fail
 from tests.support.clock import Clock, stopped
@@ -34,9 +33,9 @@ def _by_bell_only(paula: User, ada: User) -> None:
 def to_morning(clock: Clock, hours: float = 12) -> int:
     """Go to the next morning, look for digests twice a minute, and send them."""
     clock.advance(hours * 3600)
-    made = sum(make_digests(timezone.now()) for _ in range(3))
+    created = sum(make_digests(timezone.now()) for _ in range(3))
     deliver_pending("worker-1")
-    return made
+    return created
 
 
 @pytest.mark.usefixtures("_by_bell_only")
@@ -52,10 +51,24 @@ def test_what_is_unread_comes_in_the_morning_once(
     assert "/activity/pr-1/" in mail.get_content()
 
 
-@pytest.mark.usefixtures("_by_bell_only", "mail_server")
-def test_what_was_read_does_not_come_and_nothing_makes_no_email(
-    fail: Fail, clock: Clock, paula: User
+@pytest.mark.usefixtures("_by_bell_only")
+def test_a_late_committed_event_is_in_the_next_digest(
+    fail: Fail, clock: Clock, mail_server: MailServer
 ) -> None:
+    fail(1)
+    to_morning(clock)
+    late = fail(2)
+    Event.objects.filter(pk=late.pk).update(at=late.at - timedelta(minutes=1))
+    to_morning(clock, hours=24)
+    to_morning(clock, hours=24)
+    first, second = (mail.get_content() for mail in mail_server.received)
+    assert "/activity/pr-1/" in first
+    assert "/activity/pr-2/" in second
+    assert "/activity/pr-1/" not in second
+
+
+@pytest.mark.usefixtures("_by_bell_only", "mail_server")
+def test_read_notifications_are_not_e_mailed(fail: Fail, clock: Clock, paula: User) -> None:
     fail()
     inbox.mark_all_read(paula, until=10_000)
     assert to_morning(clock) == 0
@@ -104,7 +117,7 @@ def test_without_email_there_is_none(fail: Fail, clock: Clock) -> None:
         ("2026-03-03T23:30", "UTC", 22, 3),
     ],
 )
-def test_it_is_due_at_its_hour_in_the_user_s_zone_or_up_to_four_hours_later(
+def test_a_digest_is_due_within_four_hours(
     now: str, zone: str | None, hour: int | None, day: int | None
 ) -> None:
     moment = datetime.fromisoformat(now).replace(tzinfo=UTC)

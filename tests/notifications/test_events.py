@@ -1,8 +1,9 @@
 """What happens in other rooms is recorded once, for whom it concerns, with what has happened."""
 
+import threading
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
-from threading import Event as Signal
 
 import httpx
 import pytest
@@ -10,8 +11,10 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from dashboard.approvals.models import ApprovalRule
+from dashboard.clock import interrupted_after
 from dashboard.ledger.deviations import ContractDeviation, record_browser_report, record_deviations
-from dashboard.ledger.models import ApprovalRule, Operation
+from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import (
     MARK_INTERRUPTED,
@@ -22,17 +25,16 @@ from dashboard.ledger.operations import (
     end,
     settle,
 )
-from dashboard.notifications.following import follow
-from dashboard.notifications.kinds import sentence
 from dashboard.notifications.models import Event, Notification
-from dashboard.releases import approving, decisions
+from dashboard.notifications.preferences import follow
+from dashboard.releases import approval_requests, decisions
 from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release
 from dashboard.releases.models import Release, ReleaseState
 from dashboard.releases.reviewing import board_digest
-from dashboard.releases.worker_schedule import Schedule
-from dashboard.time_limits import interrupted_after
+from dashboard.releases.worker import Schedule
 from tests.conftest import person
+from tests.notifications.conftest import notices_of
 from tests.support import wire
 from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
@@ -76,12 +78,6 @@ def publish(paula: User) -> Publish:
     return make
 
 
-def notices_of(user: User) -> list[str]:
-    """Return what a user is notified of, in words."""
-    found = Notification.objects.filter(user=user).select_related("event").order_by("pk")
-    return [sentence(each.event.kind, each.event.facts) for each in found]
-
-
 def test_own_publishes_are_reported_only_if_they_fail(publish: Publish, paula: User) -> None:
     for outcome in (Outcome.ACCEPTED, Outcome.REJECTED, Outcome.UNKNOWN, Outcome.NOT_SENT):
         publish(outcome)
@@ -93,15 +89,34 @@ def test_own_publishes_are_reported_only_if_they_fail(publish: Publish, paula: U
 
 
 @pytest.mark.parametrize("audience_id", ["", "aud_1"])
-def test_who_follows_the_page_or_the_audience_is_reported_of_both(
+def test_followers_of_page_or_audience_hear_of_both(
     publish: Publish, vera: User, audience_id: str
 ) -> None:
     follow(vera, "page_1", audience_id)
     publish(Outcome.ACCEPTED)
     publish(Outcome.REJECTED)
     assert notices_of(vera) == [
-        "paula published version 2 of Brightwater Foods.",
+        "paula published version 2 of Brightwater Foods: accepted, not live yet.",
         "Publishing version 2 of Brightwater Foods failed.",
+    ]
+
+
+def test_a_rollback_is_called_so(paula: User, vera: User) -> None:
+    follow(vera, "page_1", "aud_1")
+    for number, outcome in enumerate((Outcome.ACCEPTED, Outcome.REJECTED)):
+        target = Target("page_1", "aud_1", "ver_1", 1, target_name="Brightwater Foods")
+        _, attempt = begin(
+            operation_key=f"pr-{number}",
+            kind=OperationKind.PUBLISH_VERSION,
+            actor=paula,
+            target=replace(target, rolled_back_id="ver_2", rolled_back_number=2),
+            body={},
+        )
+        assert attempt
+        end(attempt, AttemptResult(outcome))
+    assert notices_of(vera) == [
+        "paula rolled back to version 1 of Brightwater Foods: accepted, not live yet.",
+        "Rolling back to version 1 of Brightwater Foods failed.",
     ]
 
 
@@ -112,15 +127,13 @@ def test_who_follows_something_else_is_not(publish: Publish, vera: User) -> None
     assert notices_of(vera) == []
 
 
-def test_an_unknown_outcome_is_reported_once_and_so_is_what_follows(
-    publish: Publish, paula: User
-) -> None:
+def test_an_unknown_outcome_and_its_end_are_reported_once(publish: Publish, paula: User) -> None:
     operation = publish(Outcome.UNKNOWN)
     settle(operation, Outcome.UNKNOWN, found="Nothing is proved.")
     retry = begin_retry(operation, actor=paula)
     assert retry
     end(retry, AttemptResult(Outcome.UNKNOWN))
-    settle(operation, Outcome.REJECTED, found="It was rejected.")
+    settle(Operation.objects.get(), Outcome.REJECTED, found="It was rejected.")
     kinds = Event.objects.order_by("pk").values_list("kind", flat=True)
     assert list(kinds) == ["publish_unknown", "publish_failed"]
 
@@ -134,16 +147,14 @@ def test_a_worker_notices_what_a_killed_process_leaves(paula: User, clock: Clock
     assert worker.check() == ([], 0.5)
     clock.advance(0.5)
     [task], _ = worker.check()
-    task.run("worker", Signal())
+    task.run("worker", threading.Event())
     assert notices_of(paula) == [
         "Publishing version 2 of Brightwater Foods has an unknown outcome."
     ]
     assert worker.check()[0] == []
 
 
-def test_a_page_or_webhook_that_was_changed_is_no_news_but_a_failure_is(
-    publish: Publish, paula: User
-) -> None:
+def test_only_failures_of_pages_and_webhooks_are_news(publish: Publish, paula: User) -> None:
     publish(Outcome.ACCEPTED, OperationKind.CREATE_PAGE)
     publish(Outcome.REJECTED, OperationKind.CREATE_PAGE)
     assert notices_of(paula) == ["Creating the page Brightwater Foods failed."]
@@ -181,7 +192,7 @@ def run(service: PublishingAudiences, paula: User, clock: Clock, count: int = 3)
     return release
 
 
-def test_of_a_release_that_was_published_at_once_only_failures_are_reported(
+def test_an_immediate_release_reports_only_failures(
     service: PublishingAudiences, paula: User, clock: Clock
 ) -> None:
     run(service, paula, clock)
@@ -195,7 +206,7 @@ def test_of_a_release_that_was_published_at_once_only_failures_are_reported(
     ]
 
 
-def test_a_rate_limit_that_a_release_waits_for_is_no_failure(
+def test_a_rate_limit_is_no_failure_of_a_release(
     service: PublishingAudiences, paula: User, clock: Clock
 ) -> None:
     first = responds(429, "Later", retry_after="1")
@@ -214,12 +225,12 @@ def test_an_unknown_outcome_of_a_release_is_reported_once(
 ) -> None:
     service.ways["aud_1"] = fails(httpx.ReadError, is_carried_out=False)
     run(service, paula, clock, count=1)
-    found = [words for words in notices_of(paula) if "unknown outcome" in words]
-    assert len(found) == len(set(found))
-    assert "has an unknown outcome." in found[0]
+    matching = [words for words in notices_of(paula) if "unknown outcome" in words]
+    assert len(matching) == len(set(matching))
+    assert "has an unknown outcome." in matching[0]
 
 
-def test_the_owner_of_a_scheduled_release_is_reported_that_it_is_finished(
+def test_the_owner_hears_that_a_scheduled_release_finished(
     service: PublishingAudiences, paula: User, clock: Clock
 ) -> None:
     release = create_release(name="Spring", note="", audiences=service.add(2), user=paula)
@@ -229,7 +240,7 @@ def test_the_owner_of_a_scheduled_release_is_reported_that_it_is_finished(
     assert notices_of(paula) == ["The release Spring is finished: 2 live."]
 
 
-def test_a_release_that_is_held_is_reported_with_its_reason_and_none_of_the_service_s_words(
+def test_a_held_release_is_reported_without_service_text(
     service: PublishingAudiences, paula: User, clock: Clock
 ) -> None:
     release = create_release(name="Spring", note="", audiences=service.add(2), user=paula)
@@ -241,7 +252,7 @@ def test_a_release_that_is_held_is_reported_with_its_reason_and_none_of_the_serv
     assert notices_of(paula) == ["The release Spring is held: changed after the review."]
 
 
-def test_a_schedule_that_was_missed_is_reported_once_to_owner_and_administrators(
+def test_a_missed_schedule_is_reported_to_owner_and_administrators(
     service: PublishingAudiences, paula: User, ada: User, clock: Clock
 ) -> None:
     release = create_release(name="Spring", note="", audiences=service.add(), user=paula)
@@ -254,7 +265,7 @@ def test_a_schedule_that_was_missed_is_reported_once_to_owner_and_administrators
     assert notices_of(paula)[0].startswith("The release Spring wasn’t started when it was due, ")
 
 
-def test_who_may_approve_is_asked_and_who_requested_is_reported_the_decision(
+def test_approvers_are_asked_and_requesters_told(
     service: PublishingAudiences, paula: User, clock: Clock
 ) -> None:
     ApprovalRule.objects.create(
@@ -263,9 +274,9 @@ def test_who_may_approve_is_asked_and_who_requested_is_reported_the_decision(
     peter, vera = person("peter", "Publishers"), person("vera", "Viewers")
     release = create_release(name="Spring", note="", audiences=service.add(2), user=paula)
     check_release(release)
-    request = approving.request_approval(release, paula, "2", board_digest(release))
-    approving.approve(request, peter, note="", shown=request.digest)
+    request = approval_requests.request_approval(release, paula, "2", board_digest(release))
     assert notices_of(peter) == ["paula requests an approval: Publish Spring, 2 versions."]
+    approval_requests.approve(request, peter, note="", shown=request.digest)
     assert notices_of(paula) == ["peter approved a request: Publish Spring, 2 versions."]
     assert notices_of(vera) == []
     service.edit(("page_1", "aud_1"))
@@ -286,12 +297,14 @@ def test_a_declined_request_is_reported_to_who_requested_it(
     peter = person("peter", "Publishers")
     release = create_release(name="Spring", note="", audiences=service.add(2), user=paula)
     check_release(release)
-    request = approving.request_approval(release, paula, "2", board_digest(release))
-    approving.decline(request, peter, note="Not now.", shown=request.digest)
+    request = approval_requests.request_approval(release, paula, "2", board_digest(release))
+    approval_requests.decline(request, peter, note="Not now.", shown=request.digest)
+    # It was decided before a worker could notify who may decide.
+    assert notices_of(peter) == []
     assert notices_of(paula) == ["peter declined a request: Publish Spring, 2 versions."]
 
 
-def test_all_who_might_have_approved_are_reported_of_an_emergency_once(
+def test_all_possible_approvers_hear_of_an_emergency_once(
     service: PublishingAudiences, clock: Clock
 ) -> None:
     ApprovalRule.objects.create(
@@ -309,7 +322,7 @@ def test_all_who_might_have_approved_are_reported_of_an_emergency_once(
     assert "chief published without an approval: Spring." not in notices_of(chief)
 
 
-def test_a_version_published_outside_is_reported_to_publishers_and_administrators_once(
+def test_an_outside_publish_is_reported_once(
     paula: User, ada: User, vera: User, clock: Clock
 ) -> None:
     seed_pages(wire.page())
@@ -323,12 +336,12 @@ def test_a_version_published_outside_is_reported_to_publishers_and_administrator
     assert (notices_of(paula), notices_of(ada), notices_of(vera)) == ([words], [words], [])
 
 
-def test_a_deviation_is_reported_when_it_is_new_and_never_if_a_browser_reports_it(
+def test_only_new_deviations_from_servers_are_reported(
     ada: User,
 ) -> None:
-    found = ContractDeviation("listPages", "Unknown name", "items.*.status", "odd", "/v0/pages")
-    record_deviations([found])
-    record_deviations([found])
+    deviation = ContractDeviation("listPages", "Unknown name", "items.*.status", "odd", "/v0/pages")
+    record_deviations([deviation])
+    record_deviations([deviation])
     record_browser_report(ContractDeviation("Browser", "Policy", "script-src", "odd", "/"))
     assert notices_of(ada) == [
         "A response differs from the API spec in a new way: Unknown name, listPages, "

@@ -53,6 +53,7 @@ STATES = (
     "SELECT state FROM notifications_delivery",
     "SELECT state FROM embedded_api_webhookdelivery",
 )
+ITEMS = "SELECT id FROM notifications_deliveryitem"
 END_WINDOW = """
 UPDATE notifications_deliveryitem SET due_at = (
     SELECT at FROM notifications_event WHERE notifications_event.id = event_id
@@ -112,7 +113,7 @@ class DeadlyReceiver(HookReceiver):
         self.received = Deadly()
 
 
-def test_what_happened_outlives_its_process_and_the_worker_that_sends_it(
+def test_an_event_outlives_its_process_and_worker(
     tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
     """On SQLite, too, with `--exhaustive`."""
@@ -136,7 +137,6 @@ def deliver_while_processes_are_killed(folder: Path, database_url: str) -> None:
     dashboard.prepare()
     ended, secret = dashboard.run(FAIL_PUBLISH_AND_DIE.format(url=receiver.url))
     assert ended == -signal.SIGKILL
-    dashboard.execute(END_WINDOW)
     mail.start()
     receiver.start()
 
@@ -145,6 +145,8 @@ def deliver_while_processes_are_killed(folder: Path, database_url: str) -> None:
 
     try:
         with dashboard.worker() as killer.worker:
+            dashboard.wait_until(lambda: bool(dashboard.execute(ITEMS)))
+            dashboard.execute(END_WINDOW)
             assert killer.worker.wait(PATIENCE_S) == -signal.SIGKILL
         killer.worker = None
         assert states() == [[("waiting",)], [("waiting",)]]
@@ -157,8 +159,8 @@ def deliver_while_processes_are_killed(folder: Path, database_url: str) -> None:
         mail.stop()
         receiver.stop()
     assert mail.subjects == ["Publishing version 2 of Hanseatic failed"] * 2
-    assert len({each["Message-ID"] for each in mail.received}) == 1
+    assert len({delivery["Message-ID"] for delivery in mail.received}) == 1
     first, second = receiver.received
-    for each in (first, second):
-        assert Webhook(secret).verify(each.body, each.headers)["type"] == "page.version.published"
+    for item in (first, second):
+        assert Webhook(secret).verify(item.body, item.headers)["type"] == "page.version.published"
     assert (first.headers["webhook-id"], first.body) == (second.headers["webhook-id"], second.body)

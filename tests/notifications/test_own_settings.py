@@ -8,9 +8,7 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.utils import timezone
 
-from dashboard.notifications import delivery_log, inbox, targets
-from dashboard.notifications.errors import NotificationError
-from dashboard.notifications.following import MAX_FOLLOWS, follow
+from dashboard.notifications import inbox, outbox, targets
 from dashboard.notifications.kinds import KINDS, TEAM_KINDS
 from dashboard.notifications.models import (
     Delivery,
@@ -18,9 +16,16 @@ from dashboard.notifications.models import (
     DeliveryState,
     Event,
     Notification,
+    NotificationError,
     WebhookTarget,
 )
-from dashboard.notifications.preferences import read_matrix, save_matrix, save_settings
+from dashboard.notifications.preferences import (
+    MAX_FOLLOWS,
+    follow,
+    read_matrix,
+    save_matrix,
+    save_settings,
+)
 from dashboard.notifications.sending import deliver_pending
 from tests.notifications.conftest import Fail, Work
 from tests.support.clock import Clock
@@ -32,11 +37,8 @@ URL = "https://hooks.example.com/1"
 
 def matrix_of(user: User) -> dict[str, set[str]]:
     """Return the channels that are on, by kind."""
-    rows = read_matrix(user)
-    return {
-        row.kind.name: {str(channel) for channel, is_on in row.channels.items() if is_on}
-        for row in rows
-    }
+    matrix = read_matrix(user)
+    return {kind: {channel for name, channel in matrix if name == kind} for kind in KINDS}
 
 
 def test_the_bell_counts_what_is_unread(
@@ -61,12 +63,11 @@ def test_what_came_after_the_page_was_shown_stays_unread(fail: Fail, paula: User
     assert newest
     fail(2)
     assert inbox.mark_all_read(paula, until=newest.pk) == 1
-    assert [each.event.key for each in inbox.list_notifications(paula, is_unread=True)] == [
-        "operation:2:rejected"
-    ]
+    [unread] = inbox.list_notifications(paula).filter(read_at=None)
+    assert unread.event.key == "operation:2:rejected"
 
 
-def test_the_matrix_has_defaults_and_is_saved_as_a_whole(paula: User) -> None:
+def test_the_matrix_is_saved_as_a_whole(paula: User) -> None:
     defaults = matrix_of(paula)
     assert defaults["publish_failed"] == {"in_app", "email", "webhook"}
     assert defaults["followed_changed"] == {"in_app"}
@@ -140,8 +141,8 @@ def test_in_quiet_hours_only_own_failures_are_sent(
 
 
 def add(user: User, **differs: Any) -> WebhookTarget:
-    given = {"is_team": False, "name": "Desk", "url": URL, "format": "standard"} | differs
-    return targets.add_target(user, **given)
+    values = {"is_team": False, "name": "Desk", "url": URL, "format": "standard"} | differs
+    return targets.add_target(user, **values)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +177,7 @@ def test_a_secret_is_made_and_stored_encrypted(paula: User, settings: Any) -> No
     assert targets.reveal_secret(target) == ""
 
 
-def test_a_team_s_webhook_gets_what_it_has_chosen_and_a_user_s_what_concerns_the_user(
+def test_team_and_personal_webhooks_get_their_own_kinds(
     fail: Fail, work: Work, ada: User, receiver: HookReceiver
 ) -> None:
     add(ada, url=f"{receiver.url}/own")
@@ -205,7 +206,7 @@ def test_a_test_message_is_sent_once_by_the_worker(ada: User, receiver: HookRece
     deliver_pending("worker-1")
     assert Delivery.objects.get().state == "sent"
     assert receiver.received[-1].json["text"].startswith("This is a test message from Pressroom.")
-    assert not delivery_log.list_deliveries()
+    assert not outbox.list_deliveries()
 
 
 def test_what_can_be_followed_has_an_end(vera: User) -> None:
@@ -222,7 +223,7 @@ def test_each_kind_has_words_for_every_part(db: None) -> None:
 
 
 @pytest.mark.usefixtures("mail_server")
-def test_old_notifications_are_pruned_and_what_is_to_be_sent_is_not(
+def test_pruning_keeps_unsent_notifications(
     fail: Fail, work: Work, clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fail(1)
@@ -237,7 +238,7 @@ def test_old_notifications_are_pruned_and_what_is_to_be_sent_is_not(
     assert DeliveryItem.objects.get().delivery is None
 
 
-def test_after_a_restore_nothing_old_is_sent_but_it_can_be(
+def test_old_messages_are_not_sent_after_a_restore(
     fail: Fail, work: Work, clock: Clock, mail_server: MailServer
 ) -> None:
     fail(1)
@@ -249,8 +250,8 @@ def test_after_a_restore_nothing_old_is_sent_but_it_can_be(
     work(10)
     assert not mail_server.received
     assert set(Delivery.objects.values_list("state", flat=True)) == {DeliveryState.DROPPED}
-    for delivery in delivery_log.list_deliveries():
-        assert delivery_log.send_again(delivery)
+    for delivery in outbox.list_deliveries():
+        assert outbox.send_again(delivery)
     work()
     assert len(mail_server.received) == 2
-    assert delivery_log.delivery_counts() == {"sent": 2}
+    assert outbox.delivery_counts() == {"sent": 2}

@@ -16,7 +16,7 @@ WINDOW, LONGEST = timedelta(seconds=20), timedelta(seconds=60)
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe")
 TIMES = st.times(min_value=time(0, 0), max_value=time(23, 59)).map(
-    lambda each: each.replace(second=0, microsecond=0, fold=0)
+    lambda item: item.replace(second=0, microsecond=0, fold=0)
 )
 
 MOMENTS = st.integers(0, 10 * 365 * 24 * 60).map(lambda minutes: NOON + timedelta(minutes=minutes))
@@ -100,9 +100,7 @@ def ready(*ages_s: float) -> bool:
         ((300, 1), True),
     ],
 )
-def test_events_go_20_s_after_the_last_and_60_s_after_the_first(
-    ages_s: tuple[float, ...], goes: bool
-) -> None:
+def test_events_wait_20_to_60_seconds(ages_s: tuple[float, ...], goes: bool) -> None:
     assert ready(*ages_s) is goes
 
 

@@ -1,32 +1,30 @@
 """What becomes true as time passes is noticed once."""
 
-from datetime import datetime, timedelta
+import threading
+from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from dashboard.contract.audiences import Audience
-from dashboard.ledger.models import Delivery as ReceivedDelivery
-from dashboard.ledger.models import Receiver
+from dashboard.approvals.changes import request_page
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import AttemptResult, Target, begin, end
-from dashboard.ledger.recording import record_audiences
 from dashboard.notifications import watches
-from dashboard.notifications.followed_changes import compare_followed
-from dashboard.notifications.following import follow, is_followed, unfollow
-from dashboard.notifications.models import Event
-from dashboard.notifications.snapshots import AudienceRow, compare, snapshot_of
-from dashboard.operations.approved_changes import request_page
+from dashboard.notifications.models import NotificationSettings
+from dashboard.notifications.preferences import follow
 from dashboard.releases.models import ReleaseState
-from tests.notifications.test_events import notices_of
+from dashboard.webhooks.models import ReceivedDelivery, Receiver
+from tests.notifications.conftest import notices_of
 from tests.support import wire
 from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
+from tests.support.interleaving import before_response, held_at
 from tests.support.one_audience import serve
-from tests.support.seeding import seed_audiences, seed_pages, seed_release
+from tests.support.seeding import seed_audiences, seed_release
 
 
 def publish(user: User) -> None:
@@ -43,7 +41,7 @@ def queued(**differs: Any) -> dict[str, Any]:
     return wire.audience(latestVersion=wire.version(status="queued", queuedAt=now) | differs)
 
 
-def test_a_publish_that_takes_longer_than_usual_is_reported_once(
+def test_a_slow_publish_is_reported_once(
     paula: User, clock: Clock, fake_service: FakeService
 ) -> None:
     audience = queued()
@@ -63,7 +61,7 @@ def test_a_publish_that_takes_longer_than_usual_is_reported_once(
     ("seconds", "words"),
     [(150, "2 min 30 s"), (300, "5 min"), (303, "5 min 03 s"), (3900, "1 h 05 min")],
 )
-def test_how_long_a_stuck_publish_has_taken_is_given_in_seconds(
+def test_a_stuck_publish_reports_its_duration(
     paula: User, clock: Clock, fake_service: FakeService, seconds: int, words: str
 ) -> None:
     audience = queued()
@@ -99,8 +97,8 @@ def test_one_that_is_not_stuck_hides_no_other(
     later = (timezone.now() + timedelta(seconds=1)).isoformat()
     live = wire.live_version(versionId="ver_8", queuedAt=later, publishedAt=later)
     gone = [wire.audience(audienceId=name, publishedVersion=live) for name in names[:-1]]
-    for each in gone:
-        each["latestVersion"] = wire.version(versionId="ver_9", versionNumber=9)
+    for item in gone:
+        item["latestVersion"] = wire.version(versionId="ver_9", versionNumber=9)
     serve(fake_service, *gone, audiences[-1])
     clock.advance(600)
     for _ in range(4):
@@ -122,7 +120,7 @@ def test_a_version_that_went_live_unseen_is_not_stuck(
     assert notices_of(paula) == []
 
 
-def test_a_service_that_can_t_be_read_makes_no_publish_stuck(
+def test_an_unreadable_service_makes_no_publish_stuck(
     paula: User, clock: Clock, fake_service: FakeService
 ) -> None:
     publish(paula)
@@ -140,9 +138,7 @@ def check(clock: Clock, *, is_reachable: bool, minutes: float) -> None:
         clock.advance(30)
 
 
-def test_a_service_that_is_away_for_five_minutes_is_reported_once_and_when_it_is_back(
-    ada: User, vera: User, clock: Clock
-) -> None:
+def test_a_service_outage_is_reported_once(ada: User, vera: User, clock: Clock) -> None:
     check(clock, is_reachable=False, minutes=4.5)
     assert notices_of(ada) == []
     check(clock, is_reachable=False, minutes=7.5)
@@ -161,9 +157,7 @@ def test_a_service_that_is_away_for_less_is_not(ada: User, clock: Clock) -> None
     assert notices_of(ada) == []
 
 
-def test_a_failure_before_the_workers_were_away_says_nothing_of_that_time(
-    ada: User, clock: Clock
-) -> None:
+def test_a_failure_while_workers_were_away_is_not_counted(ada: User, clock: Clock) -> None:
     check(clock, is_reachable=False, minutes=1)
     clock.advance(3600)
     check(clock, is_reachable=False, minutes=1)
@@ -189,10 +183,8 @@ def receive(*hours_ago: float) -> None:
         ReceivedDelivery.objects.create(received_at=at, size=1, headers={})
 
 
-def test_a_receiver_that_is_silent_for_longer_than_ever_is_reported_once(
-    ada: User, clock: Clock
-) -> None:
-    receive(*[1.9 + each for each in range(20)], 25)
+def test_an_unusually_silent_receiver_is_reported_once(ada: User, clock: Clock) -> None:
+    receive(*[1.9 + number for number in range(20)], 25)
     for _ in range(6):
         clock.advance(1800)
         watches.watch_receiver(timezone.now())
@@ -203,19 +195,19 @@ def test_a_receiver_that_is_silent_for_longer_than_ever_is_reported_once(
 
 
 def test_too_few_events_say_nothing_of_what_is_usual(ada: User) -> None:
-    receive(*[100 + each / 10 for each in range(10)])
+    receive(*[100 + number / 10 for number in range(10)])
     watches.watch_receiver(timezone.now())
     assert notices_of(ada) == []
 
 
-def test_a_receiver_that_is_off_is_silent_for_a_reason(ada: User) -> None:
-    receive(*[100 + each / 10 for each in range(30)])
+def test_a_receiver_that_is_off_may_be_silent(ada: User) -> None:
+    receive(*[100 + number / 10 for number in range(30)])
     Receiver.objects.update(is_on=False)
     watches.watch_receiver(timezone.now())
     assert notices_of(ada) == []
 
 
-def test_a_schedule_that_no_worker_has_started_is_reported_once(paula: User, clock: Clock) -> None:
+def test_a_schedule_without_a_worker_is_reported_once(paula: User, clock: Clock) -> None:
     due_at = timezone.now() + timedelta(hours=1)
     seed_release(state=ReleaseState.SCHEDULED, due_at=due_at, owner=paula)
     for _ in range(10):
@@ -226,164 +218,42 @@ def test_a_schedule_that_no_worker_has_started_is_reported_once(paula: User, clo
     ]
 
 
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+@pytest.mark.usefixtures("_email_on")
+def test_a_service_that_does_not_respond_delays_no_digest(
+    ada: User, clock: Clock, fake_service: FakeService, settings: Any
+) -> None:
+    settings.EMBEDDED_API = False
+    NotificationSettings.objects.create(user=ada, digest_hour=timezone.now().hour)
+    not_responding = before_response(fake_service, "/pages")
+    with held_at(not_responding, watches.WATCH_SERVICE.run, "worker-1", threading.Event()):
+        watches.WATCH.run("worker-1", threading.Event())
+        assert NotificationSettings.objects.get(user=ada).digested_on
+
+
 def test_looking_for_everything_goes_on_after_an_error(
     ada: User, clock: Clock, settings: Any
 ) -> None:
     settings.NOTIFICATION_WINDOW_S = None
     due_at = timezone.now() - timedelta(hours=1)
     seed_release(state=ReleaseState.SCHEDULED, due_at=due_at, owner=ada)
-    receive(*[100 + each / 10 for each in range(30)])
-    watches.look_once()
+    receive(*[100 + number / 10 for number in range(30)])
+    watches.WATCH.run("worker-1", threading.Event())
     assert len(notices_of(ada)) == 2
 
 
-def test_a_request_that_nobody_decides_in_time_is_reported_once(paula: User, clock: Clock) -> None:
-    request_page({"name": "New"}, note="", user=paula)
+def test_an_undecided_request_is_reported_once(paula: User, clock: Clock) -> None:
+    request_page({"name": "New"}, operation_key=str(uuid4()), note="", user=paula)
     for _ in range(10):
         clock.advance(86_400)
         watches.watch_approvals(timezone.now())
     assert notices_of(paula) == ["A request for approval expired: Create page New."]
 
 
-# What users follow
-
-
-def named(number: int, **differs: Any) -> dict[str, Any]:
-    """Return an audience with a name of its own."""
-    return wire.audience(audienceId=f"aud_{number}", effectiveName=f"A{number}", **differs)
-
-
-def changed(**differs: Any) -> None:
-    """Record a change of an audience, and look for it."""
-    seed_audiences(wire.audience(**differs))
-    compare_followed(timezone.now())
-
-
-@pytest.fixture
-def _seen(db: None, clock: Clock) -> None:
-    seed_pages(wire.page())
-    seed_audiences(wire.audience())
-    clock.advance(3600)
-
-
-@pytest.mark.usefixtures("_seen")
-@pytest.mark.parametrize("audience_id", ["", "aud_1"])
-def test_a_new_version_of_what_is_followed_is_reported_once(
-    vera: User, clock: Clock, audience_id: str
-) -> None:
-    follow(vera, "page_1", audience_id)
-    clock.advance(60)
-    for _ in range(3):
-        changed(latestVersion=wire.version(versionId="ver_3", versionNumber=3))
-        clock.advance(60)
-    assert notices_of(vera) == ["Brightwater Foods: version 3 is the latest."]
-
-
-@pytest.mark.usefixtures("_seen")
-def test_what_goes_live_is_reported_but_not_to_who_published_it(
-    vera: User, paula: User, clock: Clock
-) -> None:
-    for user in (vera, paula):
-        follow(user, "page_1", "aud_1")
-    publish(paula)
-    live = wire.version(status="published", publishedAt=timezone.now().isoformat())
-    clock.advance(60)
-    changed(latestVersion=live, publishedVersion=live)
-    assert notices_of(vera) == [
-        "paula published version 2 of Brightwater Foods.",
-        "Brightwater Foods: version 2 is live.",
-    ]
-    assert notices_of(paula) == []
-
-
-@pytest.mark.usefixtures("_seen")
-def test_a_status_on_its_way_is_no_news(vera: User, clock: Clock) -> None:
-    follow(vera, "page_1")
-    clock.advance(60)
-    for status in ("queued", "processing"):
-        changed(latestVersion=wire.version(status=status))
-    assert notices_of(vera) == []
-
-
-@pytest.mark.usefixtures("_seen")
-def test_audiences_that_are_read_for_the_first_time_are_new_only_if_they_are(
-    vera: User, clock: Clock
-) -> None:
-    follow(vera, "page_1")
-    clock.advance(60)
-    old = wire.audience(audienceId="aud_2", createdAt="2020-01-01T00:00:00Z")
-    new = wire.audience(
-        audienceId="aud_3", createdAt=timezone.now().isoformat(), effectiveName="Newcomer"
-    )
-    seed_audiences(old, new)
-    compare_followed(timezone.now())
-    assert notices_of(vera) == ["Newcomer: is new."]
-
-
-@pytest.mark.usefixtures("_seen")
-def test_several_changes_at_once_are_one_event(vera: User, clock: Clock) -> None:
-    numbers = range(2, 8)
-    seed_audiences(*[named(each) for each in numbers])
-    follow(vera, "page_1")
-    clock.advance(60)
-    latest = wire.version(versionId="ver_9", versionNumber=9)
-    seed_audiences(*[named(each, latestVersion=latest) for each in numbers])
-    compare_followed(timezone.now())
-    [words] = notices_of(vera)
-    assert words.endswith(": 6 changes: A2, A3, A4 and 3 more.")
-
-
-@pytest.mark.usefixtures("_seen")
-def test_a_change_recorded_by_a_slow_read_is_not_missed(
-    vera: User, clock: Clock, settings: Any
-) -> None:
-    settings.SERVICE_TIMEOUT_S = 120
-    began_at: datetime = timezone.now()
-    clock.advance(60)
-    follow(vera, "page_1")
-    clock.advance(60)
-    compare_followed(timezone.now())
-    new = wire.audience(latestVersion=wire.version(versionId="ver_3", versionNumber=3))
-    record_audiences("page_1", [Audience.model_validate(new)], read_at=began_at)
-    compare_followed(timezone.now())
-    assert notices_of(vera) == ["Brightwater Foods: version 3 is the latest."]
-
-
-@pytest.mark.usefixtures("_seen")
-def test_who_follows_no_longer_is_reported_no_more_and_nothing_of_the_time_between(
-    vera: User, clock: Clock
-) -> None:
-    follow(vera, "page_1")
-    unfollow(vera, "page_1")
-    assert not is_followed(vera, "page_1")
-    clock.advance(60)
-    changed(latestVersion=wire.version(versionId="ver_3", versionNumber=3))
-    follow(vera, "page_1")
-    compare_followed(timezone.now())
-    assert notices_of(vera) == []
-    assert not Event.objects.exists()
-
-
-@pytest.mark.same_on_any_database
-def test_what_enters_or_leaves_a_saved_view_is_a_change_of_it() -> None:
-    def row(number: int, live: int | None = 1) -> AudienceRow:
-        return AudienceRow(
-            "page_1", f"aud_{number}", f"A{number}", 1, live, archived=False, created_at=None
-        )
-
-    before, rows = snapshot_of([row(1), row(2), row(3)], None), [row(2), row(3, live=2), row(4)]
-    changes = compare(before, snapshot_of(rows, None), rows, timezone.now(), is_view=True)
-    assert {change.name: change.what for change in changes} == {
-        "A1": ["is no longer in this view"],
-        "A3": ["version 2 is live"],
-        "A4": ["is in this view now"],
-    }
-
-
-@pytest.mark.usefixtures("_seen")
 def test_an_idle_worker_makes_few_queries(
     vera: User, clock: Clock, django_assert_max_num_queries: Any
 ) -> None:
     follow(vera, "page_1")
     with django_assert_max_num_queries(5):
-        watches.look_once()
+        for task in (watches.WATCH, watches.WATCH_SERVICE):
+            task.run("worker-1", threading.Event())

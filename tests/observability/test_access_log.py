@@ -12,12 +12,12 @@ from django.contrib.auth.models import User
 from django.db import OperationalError, connection
 from django.test import Client
 
-from dashboard.observability.log_format import JsonFormatter, TextFormatter
+from dashboard.observability.log import JsonFormatter, TextFormatter
 from dashboard.observability.request_context import CallRecord, RequestNotes, request_context
 from dashboard.service.circuit_breaker import FAILURE_THRESHOLD
 from tests.support import wire
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
+from tests.support.html import elements, response_text
 from tests.support.publishing_service import PublishingService
 from tests.support.written_log import Log, written_log
 
@@ -26,14 +26,11 @@ PUBLISH = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/"
 
 @pytest.fixture
 def log() -> Iterator[Log]:
-    """Everything that is logged."""
     with written_log() as log:
         yield log
 
 
-def test_a_request_is_one_line_with_who_what_and_how_long(
-    as_viewer: Client, fake_service: FakeService, log: Log
-) -> None:
+def test_a_request_is_one_log_line(as_viewer: Client, fake_service: FakeService, log: Log) -> None:
     fake_service.answers(200, json=wire.envelope(wire.person()))
     answer = as_viewer.get("/people/?q=lovelace")
     (line,) = log.lines("dashboard.requests")
@@ -42,6 +39,13 @@ def test_a_request_is_one_line_with_who_what_and_how_long(
     assert (line["view"], line["status"], line["level"]) == ("people-list", 200, "INFO")
     assert line["upstream_calls"] == len(fake_service.sent) == 1
     assert 0 < line["upstream_ms"] <= line["duration_ms"]
+
+
+def test_a_failed_request_is_logged_without_its_query(log: Log) -> None:
+    gunicorn = logging.getLogger("gunicorn.error")
+    gunicorn.error("Error handling request %s %s", "GET", "/people/?q=lovelace")
+    (line,) = log.lines("gunicorn.error")
+    assert line["message"] == "Error handling request GET /people/"
 
 
 def test_the_id_goes_to_the_service_with_every_call(
@@ -54,7 +58,7 @@ def test_the_id_goes_to_the_service_with_every_call(
     assert {line["request_id"] for line in log.lines("dashboard.client")} == {first, second}
 
 
-def test_calls_made_while_an_export_is_sent_belong_to_its_request(
+def test_calls_of_an_export_belong_to_its_request(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     fake_service.answers(200, json=wire.envelope(wire.person()))
@@ -65,9 +69,7 @@ def test_calls_made_while_an_export_is_sent_belong_to_its_request(
     }
 
 
-def test_an_id_is_taken_from_a_header_only_where_one_is_trusted(
-    client: Client, settings: Any
-) -> None:
+def test_an_id_is_taken_only_from_a_trusted_header(client: Client, settings: Any) -> None:
     sent = {"X-Request-ID": "from-outside"}
     assert client.get("/health/live", headers=sent).headers["X-Request-ID"] != "from-outside"
     settings.REQUEST_ID_HEADER = "X-Request-ID"
@@ -75,9 +77,7 @@ def test_an_id_is_taken_from_a_header_only_where_one_is_trusted(
 
 
 @pytest.mark.parametrize("sent", ["", "a b", "x" * 129, "<script>", "a,b"])
-def test_an_id_that_could_not_be_read_aloud_is_replaced(
-    client: Client, settings: Any, sent: str
-) -> None:
+def test_an_unprintable_request_id_is_replaced(client: Client, settings: Any, sent: str) -> None:
     settings.REQUEST_ID_HEADER = "X-Request-ID"
     answer = client.get("/health/live", headers={"X-Request-ID": sent})
     assert len(answer.headers["X-Request-ID"]) == 16
@@ -86,12 +86,12 @@ def test_an_id_that_could_not_be_read_aloud_is_replaced(
 def test_an_error_page_shows_the_id(as_viewer: Client, fake_service: FakeService) -> None:
     fake_service.answers(404)
     page = as_viewer.get("/pages/page_1/")
-    assert page.headers["X-Request-ID"] in text(page.content.decode())
+    assert page.headers["X-Request-ID"] in response_text(page)
     part = as_viewer.get("/nowhere/", headers={"HX-Request": "true"})
-    assert f"Request {part.headers['X-Request-ID']}" in text(part.content.decode())
+    assert f"Request {part.headers['X-Request-ID']}" in response_text(part)
 
 
-def test_without_a_database_the_error_page_still_says_what_happened(vera: User) -> None:
+def test_the_error_page_works_without_a_database(vera: User) -> None:
     client = Client(raise_request_exception=False)
     client.force_login(vera)
 
@@ -101,12 +101,14 @@ def test_without_a_database_the_error_page_still_says_what_happened(vera: User) 
     with connection.execute_wrapper(gone):
         page = client.get("/activity/")
     assert page.status_code == 500
-    assert "Something went wrong on our end" in text(page.content.decode())
-    assert page.headers["X-Request-ID"] in text(page.content.decode())
+    assert "Something went wrong on our end" in response_text(page)
+    assert page.headers["X-Request-ID"] in response_text(page)
 
 
 def key_in(html: str) -> str:
-    values = {each.attributes.get("name"): each.attributes for each in elements(html, "input")}
+    values = {
+        element.attributes.get("name"): element.attributes for element in elements(html, "input")
+    }
     return values["operation_key"]["value"]
 
 
@@ -181,10 +183,10 @@ def caught(error: Exception, cause: Exception | None = None) -> Exception:
         return caught
 
 
-def test_an_exception_is_logged_by_kind_and_traceback_without_quoted_data() -> None:
+def test_an_exception_is_logged_without_quoted_data() -> None:
     error = caught(ValueError("no such person: ada@kestrel.example"), OSError("connection refused"))
     line = json.loads(JsonFormatter().format(log_record(error=error)))
-    kinds = [(each["kind"], each.get("message")) for each in line["exceptions"]]
+    kinds = [(exception["kind"], exception.get("message")) for exception in line["exceptions"]]
     assert kinds == [("ValueError", None), ("OSError", "connection refused")]
     assert line["exceptions"][0]["traceback"][0].endswith(" caught")
     for formatter in (JsonFormatter(), TextFormatter()):
@@ -198,7 +200,7 @@ def test_a_logged_value_cannot_start_a_new_line() -> None:
         assert "\x1b" not in line
 
 
-def test_a_line_for_a_person_names_request_person_and_operation() -> None:
+def test_a_log_line_names_request_person_and_operation() -> None:
     with request_context(RequestNotes("ab12", person="vera", operation_key="pr-1")):
         line = TextFormatter().format(log_record())
     assert line.endswith(" ERROR dashboard.web [ab12 vera pr-1]: It failed")

@@ -14,7 +14,7 @@ from django.utils import timezone
 from config.environment import BASE_DIR
 from dashboard.ledger.crawls import take_crawl
 from dashboard.ledger.models import Crawl
-from dashboard.observability.instruments import get_metrics
+from dashboard.observability.metrics import get_metrics
 from dashboard.releases.models import WorkerHeartbeat
 from tests.support.fake_service import FakeService
 

@@ -16,12 +16,15 @@ from dashboard.ledger.models import Crawl
 from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import Target, begin
 from dashboard.notifications.models import Channel, Delivery
-from dashboard.observability.instruments import get_metrics
+from dashboard.observability.metrics import get_metrics
 from dashboard.service.circuit_breaker import FAILURE_THRESHOLD
 from tests.support import wire
+from tests.support.clock import corrected_by
 from tests.support.fake_service import FakeService
 from tests.support.html import elements
 from tests.support.publishing_service import PublishingService, answers
+
+pytestmark = pytest.mark.django_db
 
 TOKEN = "a-token-of-the-tests"
 PUBLISH = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/"
@@ -36,14 +39,13 @@ def _from_zero(settings: Any) -> Iterator[None]:
 
 
 def scrape() -> dict[str, float]:
-    """Return every count, by its name and labels."""
     answer = Client().get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
     assert answer.status_code == 200
     lines = [line for line in answer.content.decode().splitlines() if not line.startswith("#")]
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
 
 
-def test_without_a_token_of_its_own_there_is_no_such_address(client: Client, settings: Any) -> None:
+def test_the_metrics_address_needs_its_token(client: Client, settings: Any) -> None:
     settings.METRICS_TOKEN = None
     assert client.get("/metrics", headers={"Authorization": "Bearer None"}).status_code == 404
 
@@ -55,7 +57,6 @@ def test_who_brings_another_token_is_refused(client: Client, sent: str) -> None:
     assert b"pressroom_" not in answer.content
 
 
-@pytest.mark.django_db
 def test_requests_are_counted_by_the_name_of_their_address(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
@@ -63,14 +64,13 @@ def test_requests_are_counted_by_the_name_of_their_address(
         as_viewer.get(f"/pages/{page_id}/")
     as_viewer.get("/nowhere/at/all")
     as_viewer.generic("BREW", "/nowhere/at/all")
-    found = scrape()
-    assert found['pressroom_requests_total{method="GET",status="404",view="page-detail"}'] == 2
-    assert found['pressroom_requests_total{method="GET",status="404",view="none"}'] == 1
-    assert found['pressroom_requests_total{method="other",status="404",view="none"}'] == 1
-    assert found['pressroom_request_seconds_count{view="page-detail"}'] == 2
+    metrics = scrape()
+    assert metrics['pressroom_requests_total{method="GET",status="404",view="page-detail"}'] == 2
+    assert metrics['pressroom_requests_total{method="GET",status="404",view="none"}'] == 1
+    assert metrics['pressroom_requests_total{method="other",status="404",view="none"}'] == 1
+    assert metrics['pressroom_request_seconds_count{view="page-detail"}'] == 2
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("answer", "outcome"),
     [
@@ -81,7 +81,7 @@ def test_requests_are_counted_by_the_name_of_their_address(
         (httpx.ReadTimeout, "no_answer"),
     ],
 )
-def test_calls_of_the_service_are_counted_by_operation_and_outcome(
+def test_calls_are_counted_by_operation_and_outcome(
     as_viewer: Client, fake_service: FakeService, answer: Any, outcome: str
 ) -> None:
     if isinstance(answer, httpx.Response):
@@ -89,50 +89,45 @@ def test_calls_of_the_service_are_counted_by_operation_and_outcome(
     else:
         fake_service.fails(answer)
     as_viewer.get("/people/")
-    found = scrape()
+    metrics = scrape()
     calls = f'pressroom_service_calls_total{{operation="List people",outcome="{outcome}"}}'
-    assert found[calls] == 1
-    assert found['pressroom_service_call_seconds_count{operation="List people"}'] == 1
-    assert found["pressroom_service_answering"] == (outcome not in {"failed", "no_answer"})
+    assert metrics[calls] == 1
+    assert metrics['pressroom_service_call_seconds_count{operation="List people"}'] == 1
+    assert metrics["pressroom_service_answering"] == (outcome not in {"failed", "no_answer"})
 
 
-def test_what_is_held_back_is_counted_and_can_be_watched(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_held_back_messages_are_counted(as_viewer: Client, fake_service: FakeService) -> None:
     fake_service.fails(httpx.ReadTimeout)
     for _ in range(FAILURE_THRESHOLD + 2):
         as_viewer.get("/people/")
-    found = scrape()
+    metrics = scrape()
     calls = 'pressroom_service_calls_total{operation="List people",outcome='
-    assert (found[f'{calls}"no_answer"}}'], found[f'{calls}"held_back"}}']) == (
+    assert (metrics[f'{calls}"no_answer"}}'], metrics[f'{calls}"held_back"}}']) == (
         FAILURE_THRESHOLD,
         2,
     )
-    assert found['pressroom_service_held_back{operation="List people"}'] == 1
-    assert found['pressroom_service_held_back{operation="List pages"}'] == 0
+    assert metrics['pressroom_service_held_back{operation="List people"}'] == 1
+    assert metrics['pressroom_service_held_back{operation="List pages"}'] == 0
 
 
-@pytest.mark.django_db
 def test_operations_are_counted_by_outcome(as_publisher: Client, fake_service: FakeService) -> None:
     fake_service.answer = PublishingService(way=answers(409, "No"))
     form = elements(as_publisher.get(PUBLISH).content.decode(), "input")
-    values = {each.attributes.get("name"): each.attributes.get("value") for each in form}
+    values = {item.attributes.get("name"): item.attributes.get("value") for item in form}
     as_publisher.post(PUBLISH, {"operation_key": values["operation_key"]})
     counts = scrape()
     assert counts['pressroom_operations_total{kind="publish_version",outcome="rejected"}'] == 1
 
 
-@pytest.mark.django_db
 def test_operations_without_an_outcome_can_be_watched(paula: User) -> None:
     begin(
         operation_key="k", kind=OperationKind.PUBLISH_VERSION, actor=paula, target=Target(), body={}
     )
-    found = scrape()
-    assert found['pressroom_operations_open{outcome="sending"}'] == 1
-    assert found['pressroom_operations_open{outcome="unknown"}'] == 0
+    metrics = scrape()
+    assert metrics['pressroom_operations_open{outcome="sending"}'] == 1
+    assert metrics['pressroom_operations_open{outcome="unknown"}'] == 0
 
 
-@pytest.mark.django_db
 def test_how_long_a_notification_waits_can_be_watched(paula: User) -> None:
     made_at = timezone.now() - timedelta(hours=2)
     Delivery.objects.create(
@@ -147,7 +142,6 @@ def test_how_long_a_notification_waits_can_be_watched(paula: User) -> None:
     assert ages['pressroom_delivery_age_seconds{channel="webhook"}'] == 0
 
 
-@pytest.mark.django_db
 def test_what_is_counted_can_be_read_without_a_database() -> None:
     Client().get("/health/live")
 
@@ -155,12 +149,11 @@ def test_what_is_counted_can_be_read_without_a_database() -> None:
         raise OperationalError("the connection was closed")
 
     with connection.execute_wrapper(gone):
-        found = scrape()
-    assert found['pressroom_requests_total{method="GET",status="200",view="health-live"}'] == 1
-    assert not [name for name in found if name.startswith("pressroom_operations_open")]
+        metrics = scrape()
+    assert metrics['pressroom_requests_total{method="GET",status="200",view="health-live"}'] == 1
+    assert not [name for name in metrics if name.startswith("pressroom_operations_open")]
 
 
-@pytest.mark.django_db
 def test_a_refused_key_has_a_gauge_of_its_own(as_viewer: Client, fake_service: FakeService) -> None:
     fake_service.answers(401)
     as_viewer.get("/people/")
@@ -172,7 +165,11 @@ def test_a_refused_key_has_a_gauge_of_its_own(as_viewer: Client, fake_service: F
     assert scrape()["pressroom_service_answering"] == 1
 
 
-@pytest.mark.django_db
+def test_a_wrong_clock_is_exported() -> None:
+    with corrected_by(timedelta(seconds=-40)):
+        assert scrape()["pressroom_clock_ahead_seconds"] == 40
+
+
 def test_the_crawl_and_the_version_are_exported() -> None:
     assert not [name for name in scrape() if name.startswith("pressroom_crawl")]
     now = timezone.now()

@@ -33,7 +33,7 @@ def flat(attributes: Any) -> dict[str, Any]:
     def value(each: KeyValue) -> Any:
         return getattr(each.value, each.value.WhichOneof("value") or "string_value")
 
-    return {each.key: value(each) for each in attributes}
+    return {attribute.key: value(attribute) for attribute in attributes}
 
 
 @dataclass
@@ -61,7 +61,7 @@ class ExportedSpans:
     @property
     def resources(self) -> list[dict[str, Any]]:
         read = [ExportTraceServiceRequest.FromString(body).resource_spans for body in self.bodies]
-        return [flat(each.resource.attributes) for spans in read for each in spans]
+        return [flat(span.resource.attributes) for spans in read for span in spans]
 
     @property
     def spans(self) -> list[Span]:
@@ -75,19 +75,17 @@ class ExportedSpans:
         ]
 
     def request(self, path: str) -> Span:
-        """Return the only span of a request of that path."""
-        (found,) = [
+        (matching,) = [
             span
             for span in self.spans
             if span.kind == Span.SPAN_KIND_SERVER and flat(span.attributes)["url.path"] == path
         ]
-        return found
+        return matching
 
     def calls_of(self, request: Span) -> list[Span]:
         return [span for span in self.spans if span.parent_span_id == request.span_id]
 
     def lines(self, path: str) -> list[dict[str, Any]]:
-        """Return the lines in the log that are about the request of that path."""
         lines = [json.loads(line) for line in self.log.splitlines() if line.startswith("{")]
         (request_id,) = [
             line["request_id"]
@@ -123,7 +121,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> ExportedSpans:
     return exported
 
 
-def test_a_request_is_a_span_within_that_of_whoever_asked(exported: ExportedSpans) -> None:
+def test_a_request_is_a_span_of_its_caller(exported: ExportedSpans) -> None:
     span = exported.request("/people/")
     assert (span.trace_id.hex(), span.parent_span_id.hex()) == (TRACE, CALLER)
     assert span.name == "GET /people/"
@@ -140,7 +138,7 @@ def test_a_request_is_a_span_within_that_of_whoever_asked(exported: ExportedSpan
     }
 
 
-def test_a_span_has_the_name_of_its_route_and_begins_a_trace_where_nobody_did(
+def test_a_span_carries_its_route(
     exported: ExportedSpans,
 ) -> None:
     span = exported.request(AUDIENCE)
@@ -149,11 +147,11 @@ def test_a_span_has_the_name_of_its_route_and_begins_a_trace_where_nobody_did(
     assert exported.request("/nowhere/").name == "HTTP"
 
 
-def test_a_call_is_a_child_span_and_the_service_gets_its_ids(
+def test_a_call_is_a_child_span(
     exported: ExportedSpans,
 ) -> None:
     (call,) = exported.calls_of(exported.request("/people/"))
-    (sent,) = [each for each in exported.calls if each.url.path == "/v0/persons/search"][:1]
+    (sent,) = [call for call in exported.calls if call.url.path == "/v0/persons/search"][:1]
     assert sent.headers["traceparent"] == f"00-{TRACE}-{call.span_id.hex()}-01"
     assert (call.kind, call.name) == (Span.SPAN_KIND_CLIENT, "Search people")
     assert flat(call.attributes) == {
@@ -168,14 +166,14 @@ def test_a_call_is_a_child_span_and_the_service_gets_its_ids(
     }
 
 
-def test_calls_side_by_side_are_of_one_request_and_each_has_a_span(exported: ExportedSpans) -> None:
+def test_parallel_calls_of_a_request_have_spans(exported: ExportedSpans) -> None:
     calls = exported.calls_of(exported.request(AUDIENCE))
     assert len(calls) > 1
-    sent = {each.headers["traceparent"].split("-")[2] for each in exported.calls}
+    sent = {call.headers["traceparent"].split("-")[2] for call in exported.calls}
     assert {call.span_id.hex() for call in calls} < sent
 
 
-def test_calls_made_while_an_export_is_sent_are_within_its_span(exported: ExportedSpans) -> None:
+def test_calls_of_an_export_are_in_its_span(exported: ExportedSpans) -> None:
     request = exported.request("/people/export.csv")
     calls = exported.calls_of(request)
     assert calls
@@ -202,7 +200,7 @@ def test_lines_in_the_log_name_their_span(exported: ExportedSpans) -> None:
     }
 
 
-def test_no_word_of_a_search_no_person_and_no_key_leaves_in_a_span(exported: ExportedSpans) -> None:
+def test_spans_hold_no_search_person_or_key(exported: ExportedSpans) -> None:
     assert exported.spans
     # As JSON: among the raw bytes of ids and times are three of any kind, sooner or later.
     read = [ExportTraceServiceRequest.FromString(body) for body in exported.bodies]
@@ -220,11 +218,11 @@ def test_what_probes_ask_leaves_no_span(exported: ExportedSpans) -> None:
 
 def test_the_dashboard_is_known_by_name_and_environment(exported: ExportedSpans) -> None:
     for about in exported.resources:
-        known = about["service.name"], about["deployment.environment.name"]
-        assert known == ("pressroom", "Production")
+        expected = about["service.name"], about["deployment.environment.name"]
+        assert expected == ("pressroom", "Production")
 
 
-def test_a_collector_that_is_away_harms_no_page_and_no_stop(tmp_path: Path) -> None:
+def test_a_missing_collector_breaks_no_page_or_stop(tmp_path: Path) -> None:
     with over_http(ExportedSpans().serve) as service_url:
         dashboard = Dashboard(tmp_path, service_url)
         dashboard.env |= {
@@ -237,7 +235,7 @@ def test_a_collector_that_is_away_harms_no_page_and_no_stop(tmp_path: Path) -> N
             answers = [browser.get("/people/") for _ in range(5)]
             code = running.stop()
         lines = running.log.read_text().splitlines()
-    said = {json.loads(line)["logger"] for line in lines if line.startswith("{")}
+    message = {json.loads(line)["logger"] for line in lines if line.startswith("{")}
     assert [answer.status_code for answer in answers] == [200] * 5
     assert code == 0
-    assert [logger for logger in said if logger.startswith("opentelemetry.exporter")]
+    assert [logger for logger in message if logger.startswith("opentelemetry.exporter")]

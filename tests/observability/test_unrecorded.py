@@ -16,10 +16,10 @@ from tests.support import wire
 from tests.support.failing_database import ledger_cannot_be_written
 from tests.support.fake_service import FakeService
 from tests.support.html import text
+from tests.support.publish_dialog import ADDRESS, form_in, shown
 from tests.support.publishing_service import PublishingService
 from tests.support.seeding import seed_subscription
 from tests.support.webhook_service import WebhookService
-from tests.web.publishing.test_publish import ADDRESS, form_in, shown
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
@@ -28,8 +28,8 @@ SAID = "Couldn’t record this data."
 
 @pytest.fixture
 def service(fake_service: FakeService) -> PublishingService:
-    fake_service.answer = made = PublishingService()
-    return made
+    fake_service.answer = service = PublishingService()
+    return service
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def _full_disk(db: None) -> Iterator[None]:
 
 @pytest.mark.usefixtures("_full_disk")
 @pytest.mark.parametrize("address", ["/pages/page_1/", "/pages/page_1/audiences/aud_1/", ADDRESS])
-def test_a_page_shows_what_was_read_and_says_that_it_is_not_recorded(
+def test_an_unrecorded_page_is_shown_and_says_so(
     address: str,
     as_publisher: Client,
     service: PublishingService,
@@ -54,7 +54,7 @@ def test_a_page_shows_what_was_read_and_says_that_it_is_not_recorded(
     assert (PageRecord.objects.count(), AudienceRecord.objects.count()) == (0, 0)
 
 
-def test_a_page_whose_reading_is_recorded_says_nothing_of_it(
+def test_a_recorded_page_says_nothing_about_recording(
     as_publisher: Client, service: PublishingService
 ) -> None:
     assert SAID not in text(as_publisher.get("/pages/page_1/").text)
@@ -69,9 +69,7 @@ def test_the_list_of_pages_is_shown(as_viewer: Client, fake_service: FakeService
 
 
 @pytest.mark.usefixtures("_full_disk")
-def test_a_part_of_a_page_puts_it_on_the_page_that_is_open(
-    as_publisher: Client, service: PublishingService
-) -> None:
+def test_a_partial_updates_the_open_page(as_publisher: Client, service: PublishingService) -> None:
     headers = {"HX-Request": "true", "HX-Target": "dialogs"}
     html = as_publisher.get(ADDRESS, headers=headers).text
     assert html.count('id="unrecorded" hx-swap-oob="true"') == 1
@@ -103,9 +101,7 @@ def test_a_publish_that_cannot_be_recorded_is_not_sent(
     assert len(service.keys) == 1
 
 
-def test_a_change_of_a_webhook_that_cannot_be_recorded_is_not_sent(
-    ada: User, fake_service: FakeService
-) -> None:
+def test_an_unrecordable_webhook_change_is_not_sent(ada: User, fake_service: FakeService) -> None:
     fake_service.answer = service = WebhookService()
     seed_subscription()
     browser = logged_in(ada)

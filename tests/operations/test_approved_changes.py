@@ -1,22 +1,26 @@
 """A webhook's change and a new page that another person approves first."""
 
+from functools import partial
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
 from django.contrib.auth.models import User
 
+from dashboard.approvals import changes
+from dashboard.approvals.models import ApprovalRequest, ApprovalRule, RequestState
+from dashboard.approvals.requests import ApprovalError
 from dashboard.client import APIError
 from dashboard.contract.webhooks import WebhookSubscription
-from dashboard.ledger.models import ApprovalRequest, ApprovalRule, Operation, SubscriptionRecord
-from dashboard.ledger.models.approvals import RequestState
+from dashboard.ledger.models import Operation, SubscriptionRecord
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.recording import record_subscription
 from dashboard.operations import approved_changes
-from dashboard.operations.approval_requests import ApprovalError
 from tests.conftest import person
 from tests.support import wire
 from tests.support.fake_service import FakeService
+from tests.support.interleaving import before_transaction, held_at
 from tests.support.webhook_service import WebhookService, away, shows
 
 NEW_URL = {"url": "https://hooks.example/v2"}
@@ -57,14 +61,16 @@ def alan(db: None) -> User:
 
 def ask(user: User, **differs: Any) -> ApprovalRequest:
     record = SubscriptionRecord.objects.get()
-    return approved_changes.request_update(record, NEW_URL | differs, note="Moved", user=user)
+    return changes.request_update(
+        record, NEW_URL | differs, operation_key=str(uuid4()), note="Moved", user=user
+    )
 
 
-def approve(request: ApprovalRequest, user: User) -> Operation | None:
-    return approved_changes.approve_change(request, user, note="", shown=request.digest)
+def approve(approval: ApprovalRequest, user: User) -> Operation | None:
+    return approved_changes.approve_change(approval, user, note="", shown=approval.digest)
 
 
-def test_an_approved_change_is_sent_in_the_name_of_who_asked(
+def test_an_approved_change_is_sent_for_its_requester(
     service: WebhookService, ada: User, alan: User
 ) -> None:
     operation = approve(ask(ada), alan)
@@ -73,10 +79,10 @@ def test_an_approved_change_is_sent_in_the_name_of_who_asked(
     assert service.changes == [NEW_URL]
 
 
-def test_a_second_press_does_not_void_what_the_first_has_sent(
+def test_a_second_press_does_not_void_the_first(
     service: WebhookService, ada: User, alan: User
 ) -> None:
-    request = ask(ada)
+    approval = ask(ada)
     ApprovalRequest.objects.update(state=RequestState.APPROVED, decided_by=alan)
     first, second = (ApprovalRequest.objects.get() for _ in range(2))
 
@@ -89,14 +95,14 @@ def test_a_second_press_does_not_void_what_the_first_has_sent(
     operation = approved_changes.send_approved(second)
     assert operation
     assert service.changes == [NEW_URL]
-    request.refresh_from_db()
-    assert request.state == RequestState.APPROVED
+    approval.refresh_from_db()
+    assert approval.state == RequestState.APPROVED
 
 
 def test_nothing_is_sent_before(service: WebhookService, ada: User) -> None:
-    request = ask(ada)
+    approval = ask(ada)
     with pytest.raises(ApprovalError, match="needs the approval"):
-        approved_changes.send_approved(request)
+        approved_changes.send_approved(approval)
     assert service.changes == []
 
 
@@ -111,77 +117,97 @@ def test_nothing_is_sent_before(service: WebhookService, ada: User) -> None:
 def test_a_webhook_that_changed_since_voids_the_approval(
     service: WebhookService, ada: User, alan: User, changed: dict[str, Any], name: str
 ) -> None:
-    request = ask(ada)
+    approval = ask(ada)
     service.held |= changed
-    assert approve(request, alan) is None
-    request.refresh_from_db()
-    assert (request.state, service.changes) == (RequestState.VOID, [])
-    [difference] = request.differences
+    assert approve(approval, alan) is None
+    approval.refresh_from_db()
+    assert (approval.state, service.changes) == (RequestState.VOID, [])
+    [difference] = approval.differences
     assert difference["what"] == name
     assert difference["then"] != difference["now"]
 
 
 def test_a_declined_change_is_not_sent(service: WebhookService, ada: User, alan: User) -> None:
-    request = ask(ada)
-    approved_changes.decline_change(request, alan, note="Not this one", shown=request.digest)
+    approval = ask(ada)
+    changes.decline_change(approval, alan, note="Not this one", shown=approval.digest)
     with pytest.raises(ApprovalError, match="alan declined it"):
-        approve(request, alan)
+        approve(approval, alan)
     assert service.changes == []
 
 
 def test_a_withdrawn_change_is_not_sent(service: WebhookService, ada: User, alan: User) -> None:
-    request = ask(ada)
-    approved_changes.withdraw_change(request, "ada")
+    approval = ask(ada)
+    changes.withdraw_change(approval, "ada")
     with pytest.raises(ApprovalError, match="ada withdrew the request"):
-        approve(request, alan)
+        approve(approval, alan)
     assert service.changes == []
 
 
-def test_what_can_not_be_read_is_approved_and_sent_later_once(
+def test_an_unreadable_approved_item_is_sent_later_once(
     service: WebhookService, ada: User, alan: User
 ) -> None:
-    request = ask(ada)
+    approval = ask(ada)
     service.reading = away
     with pytest.raises(APIError):
-        approve(request, alan)
-    assert (request.state, service.changes) == (RequestState.APPROVED, [])
+        approve(approval, alan)
+    assert (approval.state, service.changes) == (RequestState.APPROVED, [])
     service.reading = WebhookService().reading
-    first, second = (approved_changes.send_approved(request) for _ in range(2))
+    first, second = (approved_changes.send_approved(approval) for _ in range(2))
     assert first == second
     assert service.changes == [NEW_URL]
 
 
 def test_an_administrator_does_not_approve_a_page(ada: User, paula: User) -> None:
-    request = approved_changes.request_page(PAGE, note="", user=paula)
+    approval = changes.request_page(PAGE, operation_key=str(uuid4()), note="", user=paula)
     with pytest.raises(ApprovalError, match="ada may not approve this"):
-        approve(request, ada)
+        approve(approval, ada)
 
 
-def test_who_lost_the_permission_since_the_request_gets_no_approval(paula: User) -> None:
-    request = approved_changes.request_page(PAGE, note="", user=paula)
+def test_a_requester_without_permission_gets_no_approval(paula: User) -> None:
+    approval = changes.request_page(PAGE, operation_key=str(uuid4()), note="", user=paula)
     paula.groups.clear()
     with pytest.raises(ApprovalError, match="paula may no longer make this change"):
-        approve(ApprovalRequest.objects.get(pk=request.pk), person("peter", "Publishers"))
+        approve(ApprovalRequest.objects.get(pk=approval.pk), person("peter", "Publishers"))
 
 
 def test_an_approved_page_is_created_once(fake_service: FakeService, paula: User) -> None:
     fake_service.answer = lambda request: httpx.Response(200, json=wire.page(pageId="page_new"))
-    request = approved_changes.request_page(PAGE, note="", user=paula)
+    approval = changes.request_page(PAGE, operation_key=str(uuid4()), note="", user=paula)
     peter = person("peter", "Publishers")
-    operation = approve(request, peter)
+    operation = approve(approval, peter)
     assert operation
     assert (operation.page_id, operation.actor) == ("page_new", paula)
-    assert approved_changes.send_approved(request) == operation
+    assert approved_changes.send_approved(approval) == operation
     assert len(fake_service.sent) == 1
+
+
+def test_a_repeated_page_form_leads_to_its_request(fake_service: FakeService, paula: User) -> None:
+    fake_service.answer = lambda request: httpx.Response(200, json=wire.page(pageId="page_new"))
+    press = partial(changes.request_page, operation_key="form-1", note="", user=paula)
+    approval = press(PAGE)
+    approve(approval, person("peter", "Publishers"))
+    assert press(PAGE) == approval
+    with pytest.raises(ApprovalError, match="already sent as another request"):
+        press(PAGE | {"name": "Autumn"})
+    assert len(fake_service.sent) == 1
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_two_presses_at_once_make_one_request(paula: User) -> None:
+    press = partial(changes.request_page, PAGE, operation_key="form-1", note="", user=paula)
+    with held_at(before_transaction(), press) as first:
+        second = press()
+    assert first.result() == second
+    assert ApprovalRequest.objects.get() == second
 
 
 def test_an_approved_body_can_not_be_exchanged(
     service: WebhookService, ada: User, alan: User
 ) -> None:
-    request = ask(ada)
-    request.subject["body"] = {"url": "https://evil.example"}
-    request.save()
-    operation = approve(request, alan)
+    approval = ask(ada)
+    approval.subject["body"] = {"url": "https://evil.example"}
+    approval.save()
+    operation = approve(approval, alan)
     assert operation
     assert operation.outcome == Outcome.NOT_SENT
     assert service.changes == []

@@ -1,4 +1,4 @@
-"""Every change leaves through one function, and with the approval rule on none leaves without one.
+"""Every change leaves through one function: none without the right, nor without an approval.
 
 The paths are not listed here: they are found in the code, from the client's methods that change
 something up to whoever calls `send`. A new one fails this test until it has a way to be tried.
@@ -17,14 +17,16 @@ from uuid import uuid4
 import httpx
 import pytest
 from django.contrib.auth.models import Group, User
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from dashboard.approvals import changes
+from dashboard.approvals.models import ApprovalRequest, ApprovalRule, RequestState
 from dashboard.client import NoResponseError
 from dashboard.client import client as client_module
 from dashboard.contract.webhooks import WebhookSubscription
-from dashboard.ledger.models import ApprovalRequest, ApprovalRule, SubscriptionRecord
-from dashboard.ledger.models.approvals import RequestState
+from dashboard.ledger.models import Attempt, SubscriptionRecord
 from dashboard.ledger.operations import end
 from dashboard.ledger.recording import record_subscription
 from dashboard.operations import approved_changes
@@ -35,6 +37,7 @@ from dashboard.operations.resending import resend
 from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release
 from dashboard.releases.worker import run_pending
+from dashboard.service.reading import read_audience
 from tests.conftest import logged_in, person
 from tests.support import wire
 from tests.support.fake_service import FakeService
@@ -78,28 +81,39 @@ class World:
     approver: User
     turn_on: Callable[[], None]
 
-    def approved(self, request: ApprovalRequest) -> ApprovalRequest:
+    def approved(self, approval: ApprovalRequest) -> ApprovalRequest:
         """Return a request as if the approver had approved it; they may not, if the rule is on."""
-        request.state, request.decided_by = RequestState.APPROVED, self.approver
-        request.decided_at = timezone.now()
-        request.save()
-        return request
+        approval.state, approval.decided_by = RequestState.APPROVED, self.approver
+        approval.decided_at = timezone.now()
+        approval.save()
+        return approval
 
     def form(self, address: str, *, after: str = "<body") -> dict[str, Any]:
         """Return what a browser would send of a page's first form after this text."""
         data: dict[str, Any] = {}
         html = self.client.get(address).content.decode().split(after, 1)[1]
         for element in elements(html.split("</form>", 1)[0] if after != "<body" else html, "input"):
-            given = element.attributes
-            is_box = given.get("type") in ("checkbox", "radio")
-            if "name" in given and (not is_box or "checked" in given):
-                data[given["name"]] = given.get("value", "")
+            source = element.attributes
+            is_box = source.get("type") in ("checkbox", "radio")
+            if "name" in source and (not is_box or "checked" in source):
+                data[source["name"]] = source.get("value", "")
         return data
 
 
 def publish_now(world: World) -> None:
     [(page_id, audience_id)] = world.service.add()
     address = f"/pages/{page_id}/audiences/{audience_id}/versions/ver_{audience_id}_2/publish/"
+    form = world.form(address)
+    world.turn_on()
+    world.client.post(address, form)
+
+
+def roll_back(world: World) -> None:
+    [key] = world.service.add()
+    page_id, audience_id = key
+    read_audience(page_id, audience_id)
+    world.service.go_live(key, f"ver_{audience_id}_2")
+    address = f"/pages/{page_id}/audiences/{audience_id}/versions/ver_{audience_id}_1/rollback/"
     form = world.form(address)
     world.turn_on()
     world.client.post(address, form)
@@ -119,6 +133,7 @@ def send_again(world: World) -> None:
         PublishTarget(page_id, audience_id, f"ver_{audience_id}_2"),
         operation_key="key",
         version=None,
+        live=None,
         audience_name="",
         actor=world.user,
     )
@@ -155,22 +170,27 @@ def create_a_page(world: World) -> None:
 def send_a_requested_update(world: World) -> None:
     record = SubscriptionRecord.objects.get()
     body = {"url": "https://hooks.example/v2"}
-    request = approved_changes.request_update(record, body, note="", user=world.user)
+    approval = changes.request_update(
+        record, body, operation_key=str(uuid4()), note="", user=world.user
+    )
     world.turn_on()
-    approved_changes.send_approved(world.approved(request))
+    approved_changes.send_approved(world.approved(approval))
 
 
 def send_a_requested_page(world: World) -> None:
-    request = approved_changes.request_page(WHOLE_PAGE, note="", user=world.user)
+    approval = changes.request_page(
+        WHOLE_PAGE, operation_key=str(uuid4()), note="", user=world.user
+    )
     world.turn_on()
-    approved_changes.send_approved(world.approved(request))
+    approved_changes.send_approved(world.approved(approval))
 
 
 PATHS: dict[str, Callable[[World], None]] = {
-    "dashboard.web.publishing.views._publish_now": publish_now,
+    "dashboard.operations.publish.publish_reviewed": publish_now,
+    "dashboard.operations.publish.publish_reviewed rollback": roll_back,
     "dashboard.web.webhooks.edit_views._save": edit_a_webhook,
     "dashboard.web.pages.create_views._create": create_a_page,
-    "dashboard.releases.running._send": run_a_release,
+    "dashboard.releases.sending.send_item": run_a_release,
     "dashboard.operations.resending.resend": send_again,
     "dashboard.operations.subscription_update.execute_switch": switch_a_webhook,
     "dashboard.operations.approved_changes.send_approved": send_a_requested_update,
@@ -223,7 +243,7 @@ def parsed(name: str) -> ast.Module:
 def callers_of(dotted: str) -> set[str]:
     """Return the functions that call one, wherever it is imported or defined."""
     module_name, _, function = dotted.rpartition(".")
-    found = set()
+    names = set()
     for name, tree in modules_naming(function):
         known_as = _names_of(tree, module_name, function, is_home=name == module_name)
         for scope in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
@@ -231,8 +251,8 @@ def callers_of(dotted: str) -> set[str]:
                 ast.unparse(node.func) for node in ast.walk(scope) if isinstance(node, ast.Call)
             }
             if called & known_as:
-                found.add(f"{name}.{scope.name}")
-    return found
+                names.add(f"{name}.{scope.name}")
+    return names
 
 
 def _names_of(tree: ast.Module, module_name: str, function: str, *, is_home: bool) -> set[str]:
@@ -264,7 +284,7 @@ def writes_of_the_client() -> set[str]:
     }
 
 
-def test_only_the_door_and_the_reading_of_a_webhook_reach_a_change_at_the_service() -> None:
+def test_only_send_reaches_a_change_at_the_service() -> None:
     writes = writes_of_the_client()
     assert writes == {"pages.create", "audiences.publish", "webhook_subscriptions.update"}
     reached = {
@@ -292,7 +312,7 @@ def test_a_webhook_is_read_by_an_empty_change() -> None:
     ]
 
 
-def test_every_caller_of_the_door_has_a_way_to_be_tried() -> None:
+def test_every_caller_of_send_is_tested() -> None:
     assert callers_of(DOOR) == {path.split()[0] for path in PATHS}
 
 
@@ -303,7 +323,22 @@ def test_without_an_approval_nothing_is_sent(world: World, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_with_the_rule_off_the_same_way_sends_one_change(world: World, path: str) -> None:
+def test_without_the_right_nothing_is_sent(world: World, path: str) -> None:
+    def lose_right(execute: Callable[..., Any], sql: str, *arguments: Any) -> Any:
+        if sql.startswith("INSERT") and "ledger_attempt" in sql:
+            world.user.groups.clear()
+        return execute(sql, *arguments)
+
+    world.turn_on = lambda: None
+    world.approver = person("peter", "Publishers", "Administrators")
+    with connection.execute_wrapper(lose_right):
+        PATHS[path](world)
+    assert world.service.changes == 0
+    assert Attempt.objects.filter(message__startswith="ada may no longer").exists()
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_without_the_rule_one_change_is_sent(world: World, path: str) -> None:
     world.turn_on = lambda: None
     world.approver = person("peter", "Publishers", "Administrators")
     PATHS[path](world)

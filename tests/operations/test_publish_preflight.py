@@ -12,6 +12,7 @@ from dashboard.client import APIError
 from dashboard.contract.audiences import Audience, AudienceVersion
 from dashboard.contract.pages import PageItem
 from dashboard.contract.resource import UnreadableValue, read_resource
+from dashboard.ledger.models import Publication
 from dashboard.operations.publish_preflight import (
     Finding,
     FoundPage,
@@ -47,6 +48,7 @@ def preflight(
     page: FoundPage = PAGE,
     pending: PendingChanges = NO_CHANGES,
     others_in_flight: Iterable[int | None] = (),
+    taken_back_by: Publication | None = None,
 ) -> list[Finding]:
     """Return the findings of a draft over a live version: none, unless something differs."""
     audience = read_resource(Audience, {"archivedAt": archived_at}).model_copy(
@@ -56,7 +58,14 @@ def preflight(
     lookup = AudienceLookup(audience, is_listed, None if is_readable else unreadable)
     error = APIError("No response.") if is_last_known else None
     reading = ReadResult(lookup, datetime.now(UTC), error)
-    return findings(reading, version, page=page, pending=pending, others_in_flight=others_in_flight)
+    return findings(
+        reading,
+        version,
+        page=page,
+        pending=pending,
+        others_in_flight=others_in_flight,
+        taken_back_by=taken_back_by,
+    )
 
 
 def headlines(**differs: Any) -> list[str]:
@@ -144,5 +153,22 @@ def test_pending_changes_are_counted_and_are_not_a_risk(count: int, headline: st
     ),
 )
 def test_the_most_severe_findings_come_first(**any_: Any) -> None:
-    found = severities(**any_)
-    assert found == sorted(found, key=[Severity.STOP, Severity.RISK, Severity.NOTE].index)
+    result = severities(**any_)
+    assert result == sorted(result, key=[Severity.STOP, Severity.RISK, Severity.NOTE].index)
+
+
+def test_returning_to_the_live_text_is_no_risk() -> None:
+    earlier = version(versionId="ver_0", versionNumber=0, publishedAt="2026-01-10T00:00:00Z")
+    assert headlines(version=earlier) == []
+    assert headlines(version=version(versionId="ver_0", versionNumber=0)) == ["Version 2 is newer."]
+
+
+def test_a_rolled_back_version_is_a_named_risk() -> None:
+    at = datetime(2026, 3, 5, 10, 10, tzinfo=UTC)
+    taken_back_by = Publication(actor_name="demo", note="The 8% isn’t signed off", started_at=at)
+    [finding] = preflight(taken_back_by=taken_back_by)
+    assert finding.severity is Severity.RISK
+    assert finding.sentence == "demo rolled back version 2: The 8% isn’t signed off"
+    assert finding.at == "2026-03-05T10:10:00+00:00"
+    [outside] = preflight(taken_back_by=Publication(started_at=at))
+    assert outside.sentence == "Version 2 was rolled back."

@@ -13,12 +13,15 @@ from dashboard.ledger.models.operations import Outcome
 from dashboard.operations.checking import VersionSnapshot
 from dashboard.operations.publish_progress import (
     POLLING_PERIOD,
-    Progress,
+    PublishProgress,
+    QueueTime,
     Stage,
+    TypicalTimes,
     poll_interval_s,
     publish_progress,
+    queue_time,
+    summarize_times,
 )
-from dashboard.operations.typical_times import QueueTime, TypicalTimes, queue_time, summarize_times
 from tests.support import wire
 
 REQUESTED_AT = datetime(2026, 3, 12, 14, 6, 12, tzinfo=UTC)
@@ -35,17 +38,17 @@ def live_version(**differs: Any) -> AudienceVersion:
     return AudienceVersion.model_validate(wire.live_version(**{"publishedAt": BEFORE} | differs))
 
 
-def progress(seen: AudienceVersion | None, **differs: Any) -> Progress:
-    given: dict[str, Any] = {
+def progress(seen: AudienceVersion | None, **differs: Any) -> PublishProgress:
+    values: dict[str, Any] = {
         "outcome": Outcome.ACCEPTED,
         "live": live_version(),
         "is_returned": True,
         "usual": None,
         "now": REQUESTED_AT + timedelta(seconds=30),
     } | differs
-    operation = Operation(outcome=given["outcome"], requested_at=REQUESTED_AT)
-    snapshot = VersionSnapshot(seen, given["is_returned"], given["live"], as_of=given["now"])
-    return publish_progress(operation, snapshot, usual=given["usual"], now=given["now"])
+    operation = Operation(outcome=values["outcome"], requested_at=REQUESTED_AT)
+    snapshot = VersionSnapshot(seen, values["is_returned"], values["live"], as_of=values["now"])
+    return publish_progress(operation, snapshot, usual=values["usual"], now=values["now"])
 
 
 PUBLISHED = version(status="published", publishedAt=AFTER)
@@ -89,12 +92,12 @@ def test_the_stage_follows_from_the_versions_of_the_service(
     assert progress(seen, **differs).stage is stage
 
 
-def states(shown: Progress) -> list[tuple[str, str]]:
+def states(shown: PublishProgress) -> list[tuple[str, str]]:
     return [(step.label, step.state) for step in shown.steps]
 
 
 def test_the_steps_fill_up_one_by_one() -> None:
-    todo = [("Queued", "todo"), ("Processing", "todo"), ("Published", "todo")]
+    todo = [("Queued", "todo"), ("Processing", "todo"), ("Live", "todo")]
     assert states(progress(version())) == [("Draft", "now"), *todo]
     queued = [("Draft", "done"), ("Queued", "now"), *todo[1:]]
     assert states(progress(version(status="queued"))) == queued
@@ -103,7 +106,7 @@ def test_the_steps_fill_up_one_by_one() -> None:
 
 def test_a_failed_step_ends_the_list() -> None:
     cancelled = progress(version(status="cancelled", cancelledAt=AFTER))
-    assert states(cancelled)[-1] == ("Cancelled", "now")
+    assert states(cancelled)[-1] == ("Canceled", "now")
     assert cancelled.steps[-1].at == REQUESTED_AT + timedelta(minutes=1)
 
 
@@ -112,7 +115,7 @@ def test_publishing_an_earlier_version_starts_over() -> None:
     assert states(again)[0] == ("Draft", "now")
 
 
-def test_a_finished_publish_is_not_polled_and_its_time_stops() -> None:
+def test_a_finished_publish_stops_polling_and_timing() -> None:
     over = progress(PUBLISHED, now=REQUESTED_AT + timedelta(days=7))
     assert (over.next_poll_s, over.elapsed) == (None, timedelta(minutes=1))
 
@@ -147,7 +150,7 @@ def test_usual_times_need_enough_versions() -> None:
     assert usual == TypicalTimes(timedelta(seconds=50), timedelta(seconds=95), 100)
 
 
-def test_dates_that_are_missing_or_out_of_order_are_not_counted() -> None:
+def test_missing_or_disordered_dates_are_not_counted() -> None:
     at = REQUESTED_AT.isoformat()
     assert queue_time(version(queuedAt=at, publishedAt=AFTER)) == QueueTime(
         REQUESTED_AT + timedelta(minutes=1), timedelta(minutes=1)

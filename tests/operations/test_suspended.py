@@ -3,11 +3,11 @@
 import pytest
 from django.contrib.auth.models import User
 
+from dashboard.clock import MAX_DELAY
 from dashboard.ledger.models.operations import Outcome
 from dashboard.operations.checking import PublishTarget
 from dashboard.operations.execution import TOO_LATE, send
 from dashboard.operations.publish import begin_publish
-from dashboard.time_limits import MAX_DELAY
 from tests.support.clock import stopped
 from tests.support.fake_service import FakeService
 from tests.support.release_service import PublishingAudiences
@@ -28,7 +28,7 @@ def test_what_was_recorded_too_long_ago_is_not_sent(
     [(page_id, audience_id)] = service.add()
     target = PublishTarget(page_id, audience_id, f"ver_{audience_id}_2")
     operation, attempt = begin_publish(
-        target, operation_key="key", version=None, audience_name="", actor=paula
+        target, operation_key="key", version=None, live=None, audience_name="", actor=paula
     )
     assert attempt
     clock.advance(MAX_DELAY.total_seconds() + late_s)

@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.models.operations import Outcome
-from dashboard.operations.verdicts import Verdict, compared_fields, publish_verdict
+from dashboard.operations.verdicts import Verdict, publish_verdict
 from tests.support import wire
 
 REQUESTED_AT = datetime(2026, 3, 12, 14, 6, 12, tzinfo=UTC)
@@ -20,11 +20,11 @@ def version(**differs: Any) -> AudienceVersion:
     return AudienceVersion.model_validate(wire.version(**differs))
 
 
-DRAFT = compared_fields(version())
+DRAFT = version().publish_state
 WAS_LIVE = version(status="archived", queuedAt=BEFORE, publishedAt=BEFORE)
 JUST_LIVE = version(status="published", queuedAt=SLIGHTLY_BEFORE, publishedAt=SLIGHTLY_BEFORE)
 JUST_REPLACED = JUST_LIVE.model_copy(update={"status": "archived", "archived_at": AFTER})
-QUEUED = compared_fields(version(status="queued", queuedAt=BEFORE))
+QUEUED = version(status="queued", queuedAt=BEFORE).publish_state
 WITHOUT_DATES = {"queuedAt": None, "publishedAt": None}
 
 
@@ -49,9 +49,9 @@ def verdict(before: Any, seen: AudienceVersion | None, *, is_rejected: bool = Fa
         (DRAFT, version(status="processing", **WITHOUT_DATES)),
         (DRAFT, version(status="queued", queuedAt="not a date")),
         (None, version(status="queued", queuedAt=AFTER)),
-        (compared_fields(WAS_LIVE), version(status="queued", queuedAt=AFTER)),
+        (WAS_LIVE.publish_state, version(status="queued", queuedAt=AFTER)),
         (
-            compared_fields(JUST_LIVE),
+            JUST_LIVE.publish_state,
             version(status="published", queuedAt=AFTER, publishedAt=AFTER),
         ),
         (QUEUED, version(status="published", queuedAt=AFTER, publishedAt=AFTER)),
@@ -73,9 +73,9 @@ def test_a_version_queued_or_published_since_was_published(
         (DRAFT, version(status="published", queuedAt=BEFORE, publishedAt=BEFORE)),
         (None, version(status="published", **WITHOUT_DATES)),
         (None, version()),
-        (compared_fields(WAS_LIVE), WAS_LIVE),
-        (compared_fields(JUST_LIVE), JUST_LIVE),
-        (compared_fields(JUST_LIVE), JUST_REPLACED),
+        (WAS_LIVE.publish_state, WAS_LIVE),
+        (JUST_LIVE.publish_state, JUST_LIVE),
+        (JUST_LIVE.publish_state, JUST_REPLACED),
         (DRAFT, version(status="napping")),
         (QUEUED, version(status="published", queuedAt=BEFORE, publishedAt=AFTER)),
         (QUEUED, version(status="processing", queuedAt=BEFORE)),
@@ -96,15 +96,15 @@ def test_a_rejected_retry_of_an_unchanged_version_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("status", ["queued", "processing", "published", "cancelled"])
-def test_a_rejected_retry_proves_nothing_if_publishing_may_change_nothing(status: str) -> None:
+def test_a_rejected_retry_proves_nothing_without_effect(status: str) -> None:
     seen = version(status=status, queuedAt=BEFORE, publishedAt=BEFORE)
-    assert verdict(compared_fields(seen), seen, is_rejected=True).outcome is Outcome.UNKNOWN
+    assert verdict(seen.publish_state, seen, is_rejected=True).outcome is Outcome.UNKNOWN
 
 
-def test_the_finding_names_a_publish_that_was_in_progress_before() -> None:
+def test_the_finding_names_an_earlier_publish_in_progress() -> None:
     seen = version(status="published", queuedAt=BEFORE, publishedAt=AFTER)
-    found = verdict(QUEUED, seen).found
-    assert "it was already in progress before this request, so this proves nothing" in found
+    result = verdict(QUEUED, seen).found
+    assert "it was already in progress before this request, so this proves nothing" in result
 
 
 def test_a_rejected_retry_of_an_executed_publish_is_accepted() -> None:

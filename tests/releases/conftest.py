@@ -1,6 +1,7 @@
 """A fake service with any audiences, and drafts of them."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import pytest
@@ -9,21 +10,27 @@ from django.contrib.auth.models import User
 from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release
 from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseState
+from tests.conftest import person
 from tests.support.clock import Clock, stopped
 from tests.support.fake_service import FakeService
 from tests.support.many_audiences import ManyAudiences
-from tests.support.release_service import PublishingAudiences, decide
+from tests.support.release_service import PublishingAudiences, decide, work
 
 Draft: TypeAlias = Callable[..., Release]
 Publish: TypeAlias = Callable[..., Release]
 
 
 @pytest.fixture
-def service(db: None, fake_service: FakeService) -> ManyAudiences:
-    """A service without any page."""
-    service = ManyAudiences()
-    fake_service.answer = service
+def service(db: None, fake_service: FakeService) -> PublishingAudiences:
+    """A service without any page, which publishes at once."""
+    fake_service.answer = service = PublishingAudiences()
     return service
+
+
+@pytest.fixture
+def peter(db: None) -> User:
+    """Peter, another publisher."""
+    return person("peter", "Publishers")
 
 
 @pytest.fixture
@@ -57,6 +64,25 @@ def publish(service: PublishingAudiences, paula: User) -> Publish:
         return release
 
     return make
+
+
+@dataclass
+class Story:
+    """Paula publishes releases at a service of the test, by a stopped clock."""
+
+    publish: Publish
+    service: PublishingAudiences
+    clock: Clock
+
+    def work(self, release: Release, minutes: float = 5, *, worker_id: str = "worker-1") -> None:
+        """Let a worker run for so long."""
+        work(release, self.clock, minutes=minutes, worker_id=worker_id)
+
+
+@pytest.fixture
+def story(publish: Publish, service: PublishingAudiences, clock: Clock) -> Story:
+    """A story at the service of the module."""
+    return Story(publish, service, clock)
 
 
 def held(release: Release, **states: ItemState) -> Release:

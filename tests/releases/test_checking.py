@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from dashboard.client import APIError
-from dashboard.ledger.models import AudienceRecord, Operation
+from dashboard.ledger.models import AudienceRecord, Operation, Publication
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.releases import checking, drafting
 from dashboard.releases.checking import MAX_PARALLEL_CALLS, check_release, read_items
@@ -32,7 +32,7 @@ def change_of(release: Release) -> str:
 
 
 def headlines(item: ReleaseItem) -> list[tuple[str, str]]:
-    return [(each["severity"], each["headline"]) for each in item.findings]
+    return [(finding["severity"], finding["headline"]) for finding in item.findings]
 
 
 def publish_from_here(key: Key, version_id: str, user: User, outcome: Outcome) -> None:
@@ -204,7 +204,7 @@ def test_another_publish_in_progress_is_a_risk_not_seen(draft: Draft, ada: User)
     assert len(risks(release.items.get())) == 1
 
 
-def test_the_same_version_in_progress_from_elsewhere_is_a_risk(draft: Draft, ada: User) -> None:
+def test_a_version_in_progress_elsewhere_is_a_risk(draft: Draft, ada: User) -> None:
     release = draft(1)
     publish_from_here(KEY, "ver_aud_1_2", ada, Outcome.SENDING)
     assert change_of(release) == (
@@ -212,9 +212,7 @@ def test_the_same_version_in_progress_from_elsewhere_is_a_risk(draft: Draft, ada
     )
 
 
-def test_an_audience_beyond_a_truncated_list_is_a_risk_and_not_gone(
-    draft: Draft, service: ManyAudiences
-) -> None:
+def test_an_audience_beyond_the_list_is_a_risk(draft: Draft, service: ManyAudiences) -> None:
     keys = service.add(2)
     service.has_more = True
     del service.audiences[keys[1]]
@@ -245,7 +243,7 @@ def test_a_silent_service_judges_nothing(
     assert Release.objects.get().needs_check
 
 
-def test_a_page_whose_audiences_are_no_list_blocks_its_own_items_only(
+def test_a_page_without_audience_list_blocks_only_its_items(
     draft: Draft, service: ManyAudiences
 ) -> None:
     service.add(1)
@@ -291,7 +289,7 @@ def test_a_check_that_comes_after_the_decision_changes_nothing(
     assert list(release.items.values()) == before
 
 
-def test_a_check_that_began_earlier_does_not_replace_a_later_one(
+def test_an_earlier_check_does_not_replace_a_later_one(
     draft: Draft, service: ManyAudiences
 ) -> None:
     release = draft(1)
@@ -355,7 +353,7 @@ def test_a_check_ends_if_progress_can_not_be_reported(
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_400_items_are_read_by_five_calls_at_a_time_and_one_list(
+def test_400_items_need_one_list_and_parallel_calls(
     service: ManyAudiences, paula: User, settings: Any
 ) -> None:
     keys = service.add(400)
@@ -369,3 +367,17 @@ def test_400_items_are_read_by_five_calls_at_a_time_and_one_list(
     assert service.paths.count("/v0/pages/page_1/audiences") == 1
     assert len(service.paths) == 402
     assert release.items.exclude(digest="").count() == 400
+
+
+def test_republishing_after_a_rollback_is_a_named_risk(
+    draft: Draft, service: ManyAudiences
+) -> None:
+    [key] = service.add(1)
+    for number in (1, 2, 1):
+        service.change(key, publishedVersion=service.live(key, number))
+        service.record()
+    Publication.objects.filter(ended_at=None).update(actor_name="demo", note="Not signed off")
+    item = draft(keys=[key]).items.get()
+    assert headlines(item) == [("risk", "demo rolled back version 2")]
+    assert risks(item)[0]["detail"] == "Not signed off"
+    assert change_of(item.release) == ""

@@ -7,8 +7,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from dashboard.clock import CLAIM
 from dashboard.releases.models import Release
-from dashboard.time_limits import CLAIM
 from dashboard.work import claims
 from dashboard.work.claims import Claim, ClaimLostError, claim_next
 from tests.support.clock import Clock, stopped
@@ -43,7 +43,7 @@ def test_the_release_that_waited_longest_is_claimed_first(clock: Clock) -> None:
     for seconds, name in ((5, "second"), (9, "first"), (-1, "not due")):
         due(seconds, name)
     claims = [claim("one"), claim("two"), claim("three")]
-    names = [each.row.name if each else None for each in claims]
+    names = [claim.row.name if claim else None for claim in claims]
     assert names == ["first", "second", None]
 
 
@@ -77,7 +77,7 @@ def test_a_worker_that_was_suspended_changes_nothing(clock: Clock, is_taken: boo
         pass
 
 
-def test_a_worker_can_not_give_back_what_another_one_has_claimed(clock: Clock) -> None:
+def test_a_worker_cannot_release_another_s_claim(clock: Clock) -> None:
     due()
     own = claimed("suspended")
     clock.advance(CLAIM.total_seconds() + 1)
@@ -86,7 +86,7 @@ def test_a_worker_can_not_give_back_what_another_one_has_claimed(clock: Clock) -
     assert other.let_go(None)
 
 
-def test_a_decision_takes_the_claim_away_and_is_not_forgotten(clock: Clock, paula: User) -> None:
+def test_a_decision_takes_over_the_claim(clock: Clock, paula: User) -> None:
     release = due()
     own = claimed("busy")
     Release.objects.filter(pk=release.pk).update(wake_at=timezone.now())
@@ -109,7 +109,7 @@ def test_a_claim_is_renewed_while_a_call_takes_long(monkeypatch: pytest.MonkeyPa
     assert own.let_go(None)
 
 
-def test_a_change_that_fails_leaves_the_claim_to_its_end(clock: Clock) -> None:
+def test_a_failed_change_keeps_its_claim_until_expiry(clock: Clock) -> None:
     due()
     own = claimed("busy")
 

@@ -91,7 +91,7 @@ class Story:
 
     @staticmethod
     def shown(item: ReleaseItem) -> tuple[Any, ...]:
-        risks = [each["headline"] for each in item.findings if each["severity"] != "note"]
+        risks = [finding["headline"] for finding in item.findings if finding["severity"] != "note"]
         texts = (item.version.supplementary_context, item.live_version_id)
         return item.version_id, *texts, sorted(risks)
 

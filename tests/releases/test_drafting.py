@@ -14,13 +14,11 @@ from tests.releases.conftest import Draft
 from tests.support.many_audiences import ManyAudiences
 
 
-def test_a_release_has_the_latest_version_of_each_audience_in_the_given_order(
-    service: ManyAudiences, paula: User
-) -> None:
+def test_a_release_has_latest_versions_in_given_order(service: ManyAudiences, paula: User) -> None:
     first, second, third = service.add(3)
     release = create_release(name="", note="", audiences=[third, first, second], user=paula)
-    found = release.items.values_list("position", "audience_id", "version_number")
-    assert list(found) == [(1, "aud_3", 2), (2, "aud_1", 2), (3, "aud_2", 2)]
+    rows = release.items.values_list("position", "audience_id", "version_number")
+    assert list(rows) == [(1, "aud_3", 2), (2, "aud_1", 2), (3, "aud_2", 2)]
     assert {item.live_version_id for item in release.items.all()} == {
         *("ver_aud_1_1", "ver_aud_2_1", "ver_aud_3_1")
     }
@@ -38,7 +36,7 @@ def test_a_new_release_is_due_for_its_first_check(draft: Draft, paula: User) -> 
     ("count", "name", "later"),
     [(1, "Version 2, Name of aud_1", "2 versions"), (3, "3 versions", "4 versions")],
 )
-def test_a_release_without_a_name_is_named_after_its_versions(
+def test_an_unnamed_release_is_named_after_its_versions(
     service: ManyAudiences, paula: User, count: int, name: str, later: str
 ) -> None:
     release = create_release(name=" ", note="", audiences=service.add(count), user=paula)
@@ -64,28 +62,28 @@ def test_a_release_without_a_name_is_named_after_its_versions(
 def test_a_bad_name_or_note_makes_no_release(
     service: ManyAudiences, paula: User, texts: dict[str, str], field: str, sentence: str
 ) -> None:
-    with pytest.raises(ReleaseError) as found:
+    with pytest.raises(ReleaseError) as error:
         create_release(audiences=service.add(1), user=paula, **{"name": "", "note": ""} | texts)
-    assert (str(found.value), found.value.field) == (sentence, field)
+    assert (str(error.value), error.value.field) == (sentence, field)
     assert not Release.objects.exists()
 
 
 def test_an_empty_selection_makes_no_release(db: None, paula: User) -> None:
-    with pytest.raises(ReleaseError, match="Select at least one audience") as found:
+    with pytest.raises(ReleaseError, match="Select at least one audience") as error:
         create_release(name="", note="", audiences=[], user=paula)
-    assert found.value.field == "audience"
+    assert error.value.field == "audience"
 
 
 def test_an_audience_selected_twice_is_named(service: ManyAudiences, paula: User) -> None:
-    one, two = service.add(2)
-    with pytest.raises(ReleaseError) as found:
-        create_release(name="", note="", audiences=[one, two, one], user=paula)
-    (problem,) = found.value.problems
+    first, two = service.add(2)
+    with pytest.raises(ReleaseError) as error:
+        create_release(name="", note="", audiences=[first, two, first], user=paula)
+    (problem,) = error.value.problems
     assert (problem.audience_id, problem.sentence) == ("aud_1", "This audience is selected twice.")
-    assert str(found.value) == "Name of aud_1: This audience is selected twice."
+    assert str(error.value) == "Name of aud_1: This audience is selected twice."
 
 
-def test_more_than_500_versions_are_refused_before_anything_is_read(db: None, paula: User) -> None:
+def test_more_than_500_versions_are_refused_unread(db: None, paula: User) -> None:
     keys = [("page_1", f"aud_{number}") for number in range(MAX_ITEMS + 1)]
     with pytest.raises(ReleaseError, match="at most 500 versions"):
         create_release(name="", note="", audiences=keys, user=paula)
@@ -101,14 +99,14 @@ def test_each_audience_that_has_nothing_to_publish_is_named(
     service.change(live, publishedVersion=service.live(key, 4))
     service.record()
     unknown = ("page_9", "aud_\0")
-    with pytest.raises(ReleaseError) as found:
+    with pytest.raises(ReleaseError) as error:
         create_release(name="", note="", audiences=[good, without, live, unknown], user=paula)
-    assert [(each.audience_id, each.sentence) for each in found.value.problems] == [
+    assert [(problem.audience_id, problem.sentence) for problem in error.value.problems] == [
         ("aud_2", "Nothing to publish: it has no version."),
         ("aud_3", "Nothing to publish: version 4 is already live."),
         ("aud_\0", "This audience isn’t recorded here."),
     ]
-    assert str(found.value).endswith("2 more can’t be added.")
+    assert str(error.value).endswith("2 more can’t be added.")
 
 
 def test_an_earlier_version_can_be_released(service: ManyAudiences, paula: User) -> None:
@@ -130,27 +128,27 @@ def test_an_earlier_version_can_be_released(service: ManyAudiences, paula: User)
         ("ver_aud_1_1", "Nothing to publish: version 1 is already live."),
     ],
 )
-def test_a_version_that_the_audience_can_not_publish_is_refused(
+def test_an_unpublishable_version_is_refused(
     service: ManyAudiences, paula: User, version_id: str, sentence: str
 ) -> None:
     key, _ = service.add(2)
-    with pytest.raises(ReleaseError) as found:
+    with pytest.raises(ReleaseError) as error:
         create_from_versions(
             name="", note="", targets=[PublishTarget(*key, version_id)], user=paula
         )
-    assert (str(found.value), found.value.field) == (sentence, "version")
+    assert (str(error.value), error.value.field) == (sentence, "version")
 
 
 def test_audiences_are_added_at_the_end(draft: Draft, service: ManyAudiences, paula: User) -> None:
     release = draft(2)
     more = service.add(2)
     drafting.add_audiences(release, more, paula)
-    found = release.items.values_list("position", "audience_id")
-    assert list(found) == [(1, "aud_1"), (2, "aud_2"), (3, "aud_3"), (4, "aud_4")]
+    rows = release.items.values_list("position", "audience_id")
+    assert list(rows) == [(1, "aud_1"), (2, "aud_2"), (3, "aud_3"), (4, "aud_4")]
     assert release.needs_check
 
 
-def test_an_audience_already_in_the_release_is_not_added_again(draft: Draft, paula: User) -> None:
+def test_an_audience_in_the_release_is_not_added_again(draft: Draft, paula: User) -> None:
     release = draft(2)
     with pytest.raises(ReleaseError, match="Name of aud_2: This audience is already in"):
         drafting.add_audiences(release, [("page_1", "aud_2")], paula)
@@ -164,14 +162,14 @@ def test_an_item_moves_by_some_places(draft: Draft, by: int, order: str) -> None
     release = draft(3)
     drafting.move_item(release.items.get(audience_id="aud_3"), by)
     ids = release.items.values_list("audience_id", flat=True)
-    assert "".join(each[-1] for each in ids) == order
+    assert "".join(item[-1] for item in ids) == order
 
 
 def test_removing_an_item_closes_the_gap(draft: Draft) -> None:
     release = draft(3)
     drafting.remove_item(release.items.get(audience_id="aud_1"))
-    found = release.items.values_list("position", "audience_id")
-    assert list(found) == [(1, "aud_2"), (2, "aud_3")]
+    rows = release.items.values_list("position", "audience_id")
+    assert list(rows) == [(1, "aud_2"), (2, "aud_3")]
 
 
 def test_an_item_removed_by_someone_else_is_not_changed(draft: Draft, paula: User) -> None:
@@ -188,15 +186,15 @@ def test_an_item_removed_by_someone_else_is_not_changed(draft: Draft, paula: Use
     assert release.items.count() == 1
 
 
-def test_choosing_a_version_leaves_the_order_that_another_tab_made(draft: Draft) -> None:
+def test_choosing_a_version_keeps_another_tab_s_order(draft: Draft) -> None:
     release = draft(2)
     item = release.items.get(audience_id="aud_1")
     drafting.choose_version(item, "ver_aud_1_2")
     stale = ReleaseItem.objects.get(pk=item.pk)
     drafting.move_item(item, 1)
     drafting.choose_version(stale, "ver_aud_1_2")
-    found = release.items.values_list("position", "audience_id")
-    assert list(found) == [(1, "aud_2"), (2, "aud_1")]
+    rows = release.items.values_list("position", "audience_id")
+    assert list(rows) == [(1, "aud_2"), (2, "aud_1")]
 
 
 def test_another_version_has_to_be_checked_and_reviewed(

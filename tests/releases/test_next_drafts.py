@@ -1,21 +1,23 @@
 """What follows a release: a rollback of what went live, a retry of what failed; one of each."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 from typing import TypeAlias
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import OperationalError, connection
 
+from dashboard.ledger.models import Operation
 from dashboard.releases import decisions, next_drafts
 from dashboard.releases.checking import check_release
+from dashboard.releases.drafting import create_release
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import ItemState, Release, ReleaseState
 from dashboard.releases.reviewing import board_digest
 from tests.releases.conftest import Draft, held
+from tests.support.at_once import at_once
+from tests.support.clock import Clock
 from tests.support.many_audiences import ManyAudiences
+from tests.support.release_service import PublishingAudiences, decide, states, work
 
 MakeDraft: TypeAlias = Callable[[Release, User], tuple[Release, next_drafts.LeftOut]]
 
@@ -51,8 +53,8 @@ def test_rolling_back_names_what_it_leaves_out(
     service.change(keys[4], publishedVersion=service.live(keys[4], 9))
     service.record()
     rollback, left_out = next_drafts.roll_back(release, paula)
-    found = rollback.items.values_list("audience_id", "version_number", "live_version_number")
-    assert list(found) == [("aud_1", 1, 2)]
+    rows = rollback.items.values_list("audience_id", "version_number", "live_version_number")
+    assert list(rows) == [("aud_1", 1, 2)]
     assert rollback.rolls_back == release
     assert rollback.name == f"Roll back: {release.name}"
     assert [(item.audience_id, reason) for item, reason in left_out] == [
@@ -64,20 +66,42 @@ def test_rolling_back_names_what_it_leaves_out(
     ]
 
 
-def test_a_rollback_is_checked_like_any_release(
-    draft: Draft, service: ManyAudiences, paula: User
+def rolled_back(service: PublishingAudiences, user: User, clock: Clock, count: int) -> Release:
+    """Publish a release of so many audiences, and start to roll it back."""
+    release = create_release(name="", note="", audiences=service.add(count), user=user)
+    check_release(release)
+    decide(release, user)
+    work(release, clock, minutes=1)
+    rollback, _ = next_drafts.roll_back(release, user, note="Wrong price")
+    return rollback
+
+
+def test_a_rollback_runs_without_a_review(
+    service: PublishingAudiences, paula: User, clock: Clock
 ) -> None:
-    (key,) = service.add(1)
-    release = finished(draft(keys=[key]))
-    live = service.live(key, 2)
-    service.change(key, publishedVersion=live, latestVersion=live)
-    service.record()
-    rollback, left_out = next_drafts.roll_back(release, paula)
-    assert left_out == []
-    check_release(rollback)
-    item = rollback.items.get()
-    assert item.findings[0]["headline"] == "Version 2 is newer."
-    assert (item.version_number, item.live_version_number) == (1, 2)
+    rollback = rolled_back(service, paula, clock, 2)
+    assert (rollback.state, rollback.publishes_others) == (ReleaseState.RUNNING, True)
+    work(rollback, clock, minutes=1)
+    assert states(rollback) == [ItemState.LIVE] * 2
+    assert all(item.digest for item in rollback.items.all())
+    last = Operation.objects.latest("requested_at")
+    assert (last.title, last.note) == ("Roll back to version 1", "Wrong price")
+
+
+def test_a_rollback_holds_changed_items_and_sends_others(
+    service: PublishingAudiences, paula: User, clock: Clock
+) -> None:
+    rollback = rolled_back(service, paula, clock, 3)
+    first, second, _ = service.audiences
+    newer = service.live(first, 3)
+    service.change(first, publishedVersion=newer, latestVersion=newer)
+    service.change(second, archivedAt="2026-03-01T00:00:00Z")
+    work(rollback, clock, minutes=1)
+    assert states(rollback) == [ItemState.HELD, ItemState.LIVE, ItemState.LIVE]
+    assert rollback.state == ReleaseState.FINISHED
+    held_item, archived, _ = rollback.items.all()
+    assert "Version 3 went live after the review" in held_item.reason
+    assert archived.findings[0]["headline"] == "This audience is archived."
 
 
 def test_a_release_that_runs_is_not_rolled_back(draft: Draft, paula: User) -> None:
@@ -90,9 +114,7 @@ def test_a_release_that_runs_is_not_rolled_back(draft: Draft, paula: User) -> No
     assert Release.objects.count() == 1
 
 
-def test_a_release_without_anything_to_take_back_is_not_rolled_back(
-    draft: Draft, paula: User
-) -> None:
+def test_a_release_with_nothing_live_is_not_rolled_back(draft: Draft, paula: User) -> None:
     release = held(draft(1), aud_1=ItemState.FAILED)
     with pytest.raises(ReleaseError, match="No version of this release can be rolled back"):
         next_drafts.roll_back(release, paula)
@@ -100,7 +122,7 @@ def test_a_release_without_anything_to_take_back_is_not_rolled_back(
         next_drafts.roll_back(draft(1), paula)
 
 
-def test_a_retry_has_what_failed_and_names_what_it_leaves_out(
+def test_a_retry_names_what_it_leaves_out(
     draft: Draft, service: ManyAudiences, paula: User
 ) -> None:
     keys = service.add(5)
@@ -112,8 +134,8 @@ def test_a_retry_has_what_failed_and_names_what_it_leaves_out(
     service.change(keys[4], publishedVersion=service.live(keys[4], 9))
     service.record()
     retry, left_out = next_drafts.retry_failed(release, paula)
-    found = retry.items.values_list("audience_id", "version_number", "live_version_number")
-    assert list(found) == [("aud_2", 2, 1)]
+    rows = retry.items.values_list("audience_id", "version_number", "live_version_number")
+    assert list(rows) == [("aud_2", 2, 1)]
     assert (retry.name, retry.rolls_back) == (f"Retry: {release.name}", None)
     assert [(item.audience_id, reason) for item, reason in left_out] == [
         ("aud_3", "Its outcome is unknown. Check it first."),
@@ -122,7 +144,7 @@ def test_a_retry_has_what_failed_and_names_what_it_leaves_out(
     ]
 
 
-def test_a_retry_of_a_rollback_rolls_back_the_same_release(
+def test_a_retried_rollback_belongs_to_the_same_release(
     draft: Draft, service: ManyAudiences, paula: User
 ) -> None:
     (key,) = service.add(1)
@@ -137,7 +159,7 @@ def test_a_retry_of_a_rollback_rolls_back_the_same_release(
 
 @pytest.mark.parametrize("state", [ReleaseState.DRAFT, ReleaseState.SCHEDULED, ReleaseState.HELD])
 @pytest.mark.parametrize("make", [next_drafts.roll_back, next_drafts.retry_failed])
-def test_a_second_press_shows_the_release_of_the_first_until_that_has_ended(
+def test_a_second_press_opens_the_running_release(
     draft: Draft, service: ManyAudiences, paula: User, make: MakeDraft, state: str
 ) -> None:
     release = half_live(draft, service)
@@ -148,7 +170,7 @@ def test_a_second_press_shows_the_release_of_the_first_until_that_has_ended(
     assert make(release, paula)[0] != first
 
 
-def test_a_retry_of_a_rollback_is_not_a_rollback_of_its_own(
+def test_a_retry_of_a_rollback_is_not_another_rollback(
     draft: Draft, service: ManyAudiences, paula: User
 ) -> None:
     release = half_live(draft, service)
@@ -160,29 +182,18 @@ def test_a_retry_of_a_rollback_is_not_a_rollback_of_its_own(
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 @pytest.mark.parametrize("make", [next_drafts.roll_back, next_drafts.retry_failed])
-def test_of_eight_presses_at_the_same_moment_one_makes_a_draft(
+def test_eight_concurrent_presses_make_one_draft(
     draft: Draft, service: ManyAudiences, paula: User, make: MakeDraft
 ) -> None:
-    release, start = half_live(draft, service), Barrier(8)
+    release = half_live(draft, service)
     opened = [Release.objects.get(pk=release.pk) for _ in range(8)]
 
-    def press(number: int) -> int | None:
-        start.wait(60)
-        try:
-            return make(opened[number], paula)[0].pk
-        except OperationalError:
-            # A second writer of SQLite in memory is refused at once.
-            return None
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(8) as pool:
-        found = set(pool.map(press, range(8))) - {None}
-    assert len(found) == 1
+    drafts = at_once(8, lambda number: make(opened[number], paula)[0].pk)
+    assert len(set(drafts)) == 1
     assert Release.objects.count() == 2
 
 
-def test_what_has_not_finished_or_not_failed_is_not_retried(draft: Draft, paula: User) -> None:
+def test_only_finished_failures_are_retried(draft: Draft, paula: User) -> None:
     release = held(draft(1), aud_1=ItemState.FAILED)
     with pytest.raises(ReleaseError, match="This release is held"):
         next_drafts.retry_failed(release, paula)

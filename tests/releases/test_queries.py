@@ -16,7 +16,7 @@ from dashboard.releases import decisions
 from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release
 from dashboard.releases.models import ItemState, Release, ReleaseState
-from dashboard.releases.queries import planned_publishes, releases_of_operations
+from dashboard.releases.planning import planned_publishes, releases_of_operations
 from dashboard.releases.reviewing import (
     blocked,
     board_digest,
@@ -34,16 +34,14 @@ def decided(release: Release, state: ReleaseState, **differs: Any) -> Release:
     return release
 
 
-def test_planned_versions_are_found_by_audience_the_next_one_first(
-    draft: Draft, service: ManyAudiences
-) -> None:
+def test_planned_versions_are_listed_next_first(draft: Draft, service: ManyAudiences) -> None:
     keys = service.add(2)
     now = timezone.now()
     later = decided(draft(keys=keys), ReleaseState.SCHEDULED, due_at=now + timedelta(days=2))
     soon = decided(draft(keys=keys[:1]), ReleaseState.SCHEDULED, due_at=now + timedelta(days=1))
-    found = planned_publishes(["page_1", "page_2"])
-    assert [row.release_id for row in found[keys[0]]] == [soon.pk, later.pk]
-    (row,) = found[keys[1]]
+    publishes = planned_publishes(["page_1", "page_2"])
+    assert [row.release_id for row in publishes[keys[0]]] == [soon.pk, later.pk]
+    (row,) = publishes[keys[1]]
     assert (row.release_name, row.version_number, row.due_at) == (later.name, 2, later.due_at)
 
 
@@ -97,32 +95,30 @@ def test_a_board_is_one_query_whatever_its_length(draft: Draft) -> None:
     assert queries_of(lambda: read_board(few)) == queries_of(lambda: read_board(many)) == 1
 
 
-def test_making_and_deciding_on_a_release_takes_as_many_queries_whatever_its_length(
-    service: ManyAudiences, paula: User
-) -> None:
+def test_a_release_decision_makes_constant_queries(service: ManyAudiences, paula: User) -> None:
     def make_and_publish(count: int) -> int:
         keys = service.add(count)
 
         def act() -> None:
             create_release(name="", note="", audiences=keys, user=paula)
 
-        made = queries_of(act)
+        created = queries_of(act)
         release = Release.objects.latest("pk")
         check_release(release)
         typed, shown = str(count), board_digest(release)
-        return made + queries_of(lambda: decisions.publish(release, paula, typed, shown))
+        return created + queries_of(lambda: decisions.publish(release, paula, typed, shown))
 
     # SQLite inserts some 40 rows at a time.
     assert make_and_publish(4) == make_and_publish(30)
 
 
-def test_a_check_reads_the_database_as_often_whatever_the_length(
+def test_a_check_makes_constant_queries_for_any_length(
     draft: Draft, service: ManyAudiences
 ) -> None:
     def reads_of(release: Release) -> int:
         with CaptureQueriesContext(connection) as queries:
             check_release(release)
-        return sum(each["sql"].startswith("SELECT") for each in queries)
+        return sum(query["sql"].startswith("SELECT") for query in queries)
 
     few, many = draft(4), draft(40)
     assert reads_of(few) == reads_of(many)

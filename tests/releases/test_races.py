@@ -14,42 +14,40 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from dashboard.approvals.models import ApprovalRule
 from dashboard.ledger.models import Operation
 from dashboard.operations.checking import PublishTarget
 from dashboard.operations.publish import OvertakenError, begin_reviewed_publish
 from dashboard.operations.publish_review import PublishReview, review_publish
-from dashboard.releases import drafting, next_drafts, scheduling
+from dashboard.releases import approval_requests, decisions, drafting, next_drafts, scheduling
 from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release
 from dashboard.releases.errors import ReleaseError
-from dashboard.releases.models import Release, ReleaseState
+from dashboard.releases.models import Release, ReleaseItem, ReleaseState
 from dashboard.releases.schedules import ScheduledMoment
-from dashboard.releases.worker import run_pending, run_worker
+from dashboard.releases.worker import MAX_SMALL, run_pending, run_worker
 from tests.conftest import person
 from tests.releases.conftest import Draft, Publish, held
+from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
 from tests.support.html import text
 from tests.support.interleaving import (
     PATIENCE_S,
     Reach,
     before_commit,
+    before_response,
     before_statement,
+    before_transaction,
     begun,
     held_at,
 )
-from tests.support.release_service import PublishingAudiences
+from tests.support.release_service import PublishingAudiences, accepts, work
+from tests.web.approvals.conftest import new_rule
 from tests.web.releases.conftest import hidden
 
 THREADS = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 POSTGRESQL = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
 LOCKS_A_RELEASE = ('"releases_release"', "FOR UPDATE")
-
-
-@pytest.fixture
-def service(db: None, fake_service: FakeService) -> PublishingAudiences:
-    """A service that publishes at once."""
-    fake_service.answer = service = PublishingAudiences()
-    return service
 
 
 def make_due(release: Release) -> None:
@@ -61,33 +59,38 @@ def make_due(release: Release) -> None:
 
 
 @THREADS
-@pytest.mark.parametrize("is_published", [False, True], ids=["a draft", "another release"])
+@pytest.mark.parametrize(
+    "others",
+    ["a draft", "another release", pytest.param("three large releases", marks=POSTGRESQL)],
+)
 def test_a_due_schedule_waits_for_no_other_check(
     publish: Publish,
     service: PublishingAudiences,
     fake_service: FakeService,
     paula: User,
-    is_published: bool,
+    others: str,
 ) -> None:
-    scheduled = publish(1)
-    if is_published:
-        other = publish(1, pages=2)
+    if others == "a draft":
+        create_release(name="", note="", audiences=service.add(1), user=paula)
     else:
-        other = create_release(name="", note="", audiences=service.add(1), user=paula)
-    slow = {item.audience_id for item in other.items.all()}
+        for _ in range(3 if others == "three large releases" else 1):
+            publish(MAX_SMALL + 1)
+    slow = {item.audience_id for item in ReleaseItem.objects.all()}
+    scheduled = publish(1)
     make_due(scheduled)
-    sent = Event()
+    sent, is_sent_first = Event(), list[bool]()
 
     def respond(request: httpx.Request) -> httpx.Response:
         if request.method == "POST":
             sent.set()
         elif request.url.path.endswith("/messages") and slow & {*request.url.path.split("/")}:
-            assert sent.wait(PATIENCE_S), "the schedule waits for the check"
+            is_sent_first.append(sent.wait(PATIENCE_S))
         return service(request)
 
     fake_service.answer = respond
     run_worker("worker", Event(), is_orphaned=sent.is_set)
     assert service.audiences_sent[0] == scheduled.items.get().audience_id
+    assert all(is_sent_first)
 
 
 @pytest.mark.django_db
@@ -147,9 +150,20 @@ def test_only_the_text_that_was_confirmed_is_scheduled(
     assert not Release.objects.exists()
 
 
+@THREADS
+def test_two_presses_at_once_make_one_release(service: PublishingAudiences, paula: User) -> None:
+    press = partial(
+        create_release, name="", note="", audiences=service.add(), user=paula, form_key="form-1"
+    )
+    with held_at(before_transaction(), press) as first:
+        second = press()
+    assert first.result() == second
+    assert Release.objects.get().items.count() == 1
+
+
 @POSTGRESQL
 @THREADS
-def test_a_draft_kept_at_the_same_moment_is_not_discarded(
+def test_a_draft_kept_at_that_moment_is_not_discarded(
     service: PublishingAudiences, paula: User
 ) -> None:
     release = create_release(
@@ -163,7 +177,7 @@ def test_a_draft_kept_at_the_same_moment_is_not_discarded(
 
 @POSTGRESQL
 @THREADS
-def test_a_rollback_discarded_at_the_same_moment_is_made_again(
+def test_a_canceled_rollback_is_made_again(
     draft: Draft, service: PublishingAudiences, paula: User
 ) -> None:
     release = draft()
@@ -171,8 +185,10 @@ def test_a_rollback_discarded_at_the_same_moment_is_made_again(
     [key] = service.audiences
     service.go_live(key, f"ver_{key[1]}_2")
     service.record()
+    # It can be canceled only while it waits for an approval.
+    new_rule(covers_rollbacks=True)
     first, _ = next_drafts.roll_back(held(release), paula)
-    with held_at(before_commit(), drafting.discard, first, paula):
+    with held_at(before_commit(), decisions.cancel, first, paula):
         point = before_statement(*LOCKS_A_RELEASE, nth=2)
         other = begun(point, next_drafts.roll_back, release, person("pia", "Publishers"))
     second, _ = other.result(PATIENCE_S)
@@ -181,7 +197,7 @@ def test_a_rollback_discarded_at_the_same_moment_is_made_again(
 
 
 @THREADS
-def test_a_version_published_since_the_review_is_shown_before_another(
+def test_a_version_published_since_the_review_is_shown(
     service: PublishingAudiences, as_publisher: Client
 ) -> None:
     [key] = service.add()
@@ -194,7 +210,7 @@ def test_a_version_published_since_the_review_is_shown_before_another(
     forms = {address: filled_in(as_publisher, address) for address in (earlier, latest)}
     # It was reviewed once more, and is recorded next.
     with held_at(
-        before_statement("ledger_approvalrule"), as_publisher.post, earlier, forms[earlier]
+        before_statement("approvals_approvalrule"), as_publisher.post, earlier, forms[earlier]
     ) as response:
         as_publisher.post(latest, forms[latest])
     assert response.result().status_code == 422
@@ -226,3 +242,54 @@ def test_of_two_versions_published_at_once_one_is_recorded(
     with pytest.raises(OvertakenError):
         other.result(PATIENCE_S)
     assert Operation.objects.get().version_number == 2
+
+
+def leave(user: User) -> None:
+    user.groups.clear()
+
+
+def turn_off(user: User) -> None:
+    User.objects.filter(pk=user.pk).update(is_active=False)
+
+
+def delete(user: User) -> None:
+    user.delete()
+
+
+def turn_on_the_rule(user: User) -> None:
+    rule = ApprovalRule(covers_publishing=True)
+    approval_requests.change_rule(person("ada", "Administrators"), rule)
+
+
+@THREADS
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (leave, "paula may no longer publish."),
+        (turn_off, "The account of paula is turned off."),
+        (delete, "The account of paula no longer exists."),
+        (turn_on_the_rule, "It needs the approval of another person."),
+    ],
+)
+def test_losing_the_right_during_a_read_holds_the_version(
+    publish: Publish,
+    service: PublishingAudiences,
+    fake_service: FakeService,
+    clock: Clock,
+    paula: User,
+    *,
+    change: Callable[[User], None],
+    reason: str,
+) -> None:
+    def takes_long(*args: Any) -> httpx.Response:
+        clock.advance(3)
+        return accepts(*args)
+
+    service.way = takes_long
+    release = publish(2)
+    # The second version is read once more, as its check is too old once the first is sent.
+    with held_at(before_response(fake_service, "/messages", nth=3), run_pending, "worker"):
+        change(paula)
+    work(release, clock, minutes=1)
+    assert (service.audiences_sent, release.state) == (["aud_1"], ReleaseState.HELD)
+    assert reason in release.hold_reason

@@ -4,9 +4,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
-from dashboard.ledger.models.approvals import RequestState
-from dashboard.operations import approved_changes
-from dashboard.releases import approving
+from dashboard.approvals import changes
+from dashboard.approvals.models import RequestState
+from dashboard.releases import approval_requests
 from dashboard.releases.models import HoldKind, Release, ReleaseState
 from dashboard.releases.reviewing import board_digest
 from tests.releases.conftest import Draft
@@ -39,19 +39,19 @@ def test_drafts_stay_drafts(draft: Draft) -> None:
 
 def test_a_request_that_was_open_is_void(draft: Draft, paula: User) -> None:
     release = draft(1)
-    request = approving.request_approval(release, paula, "", board_digest(release))
+    approval = approval_requests.request_approval(release, paula, "", board_digest(release))
     call_command("after_restore", verbosity=0)
-    request.refresh_from_db()
+    approval.refresh_from_db()
     release.refresh_from_db()
-    assert (request.state, release.state) == (RequestState.VOID, ReleaseState.HELD)
-    assert "What was sent since the backup isn’t on record." in request.end_reason
+    assert (approval.state, release.state) == (RequestState.VOID, ReleaseState.HELD)
+    assert "What was sent since the backup isn’t on record." in approval.end_reason
 
 
-def test_a_new_page_that_was_to_be_approved_is_not_created_twice(
+def test_a_page_awaiting_approval_is_not_created_twice(
     draft: Draft, paula: User, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    request = approved_changes.request_page({"name": "Spring"}, note="", user=paula)
+    approval = changes.request_page({"name": "Spring"}, operation_key="form-1", note="", user=paula)
     call_command("after_restore")
-    request.refresh_from_db()
-    assert request.state == RequestState.VOID
+    approval.refresh_from_db()
+    assert approval.state == RequestState.VOID
     assert "now void: 1" in capsys.readouterr().out

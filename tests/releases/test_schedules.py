@@ -26,16 +26,20 @@ def moment(date: str, time: str, zone: str = "Europe/Oslo", fold: str = "") -> S
 
 
 def test_a_time_is_that_of_its_zone() -> None:
-    found = moment("2026-11-24", "14:00")
-    assert found.instant == datetime(2026, 11, 24, 13, tzinfo=UTC)
-    assert (found.zone, found.as_typed, found.skipped) == ("Europe/Oslo", "2026-11-24 14:00", None)
+    moment_at = moment("2026-11-24", "14:00")
+    assert moment_at.instant == datetime(2026, 11, 24, 13, tzinfo=UTC)
+    assert (moment_at.zone, moment_at.as_typed, moment_at.skipped) == (
+        "Europe/Oslo",
+        "2026-11-24 14:00",
+        None,
+    )
 
 
 def test_a_time_that_occurs_twice_is_chosen() -> None:
-    with pytest.raises(AmbiguousTimeError) as found:
+    with pytest.raises(AmbiguousTimeError) as error:
         moment("2027-10-31", "02:30")
-    assert found.value.field == "fold"
-    assert [(value, each.instant.hour) for value, each in found.value.choices] == [
+    assert error.value.field == "fold"
+    assert [(value, choice.instant.hour) for value, choice in error.value.choices] == [
         ("first", 0),
         ("second", 1),
     ]
@@ -45,18 +49,18 @@ def test_a_time_that_occurs_twice_is_chosen() -> None:
     assert second.skipped is None
 
 
-def test_a_time_that_is_skipped_moves_to_the_next_minute_that_exists() -> None:
-    found = moment("2027-03-28", "02:30")
-    assert found.instant == datetime(2027, 3, 28, 1, tzinfo=UTC)
-    assert found.as_typed == "2027-03-28 02:30"
-    assert found.skipped == datetime(2027, 3, 28, 2, 30)  # noqa: DTZ001  # that of no zone
+def test_a_skipped_time_moves_to_the_next_minute() -> None:
+    moment_at = moment("2027-03-28", "02:30")
+    assert moment_at.instant == datetime(2027, 3, 28, 1, tzinfo=UTC)
+    assert moment_at.as_typed == "2027-03-28 02:30"
+    assert moment_at.skipped == datetime(2027, 3, 28, 2, 30)  # noqa: DTZ001  # that of no zone
 
 
-def test_a_day_that_is_skipped_moves_to_the_next_one() -> None:
+def test_a_skipped_day_moves_to_the_next() -> None:
     before = datetime(2011, 12, 1, tzinfo=UTC)
-    found = parse_moment("2011-12-30", "09:00", "Pacific/Apia", now=before)
-    assert found.local == datetime(2011, 12, 31, tzinfo=ZoneInfo("Pacific/Apia"))
-    assert found.skipped == datetime(2011, 12, 30, 9)  # noqa: DTZ001  # that of no zone
+    moment_at = parse_moment("2011-12-30", "09:00", "Pacific/Apia", now=before)
+    assert moment_at.local == datetime(2011, 12, 31, tzinfo=ZoneInfo("Pacific/Apia"))
+    assert moment_at.skipped == datetime(2011, 12, 30, 9)  # noqa: DTZ001  # that of no zone
 
 
 @pytest.mark.parametrize(
@@ -76,18 +80,18 @@ def test_a_day_that_is_skipped_moves_to_the_next_one() -> None:
         (("2036-11-23", "08:53", "UTC"), "date", "This date is more than five years ahead."),
     ],
 )
-def test_what_is_no_moment_to_publish_at_gets_its_sentence(
+def test_an_impossible_moment_is_explained(
     typed: tuple[str, str, str], field: str, sentence: str
 ) -> None:
-    with pytest.raises(ReleaseError) as found:
+    with pytest.raises(ReleaseError) as error:
         moment(*typed)
-    assert (str(found.value), found.value.field) == (sentence, field)
+    assert (str(error.value), error.value.field) == (sentence, field)
 
 
 @cache
 def transitions(name: str, first_year: int, last_year: int) -> list[datetime]:
     """Return the instants in these years at which the offset of a zone changes."""
-    zone, found = ZoneInfo(name), []
+    zone, result = ZoneInfo(name), []
     after = datetime(first_year, 1, 1, tzinfo=UTC)
     while after.year <= last_year:
         before, after = after, after + timedelta(days=14)
@@ -101,8 +105,8 @@ def transitions(name: str, first_year: int, last_year: int) -> list[datetime]:
                 low = middle
             else:
                 high = middle
-        found.append(high.replace(microsecond=0))
-    return found
+        result.append(high.replace(microsecond=0))
+    return result
 
 
 def check(name: str, local: datetime) -> None:
@@ -147,7 +151,7 @@ def test_every_zone_is_right_around_its_next_changes() -> None:
 
 
 @given(st.data())
-def test_any_minute_around_any_change_of_any_zone_is_right(data: st.DataObject) -> None:
+def test_every_minute_around_every_zone_change_is_right(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(EVERY_ZONE))
     changes = transitions(name, 1990, 2037) or [datetime(2026, 6, 1, tzinfo=UTC)]
     local = data.draw(st.sampled_from(changes)).astimezone(ZoneInfo(name)).replace(tzinfo=None)

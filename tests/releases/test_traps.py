@@ -15,7 +15,7 @@ from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import HoldKind, ItemState, ReleaseState
 from dashboard.releases.worker import run_pending
 from dashboard.service.client import close_publishing_client
-from tests.releases.conftest import Publish
+from tests.releases.conftest import Story
 from tests.support.clock import Clock
 from tests.support.dashboards import over_http
 from tests.support.many_audiences import Key
@@ -26,7 +26,6 @@ from tests.support.release_service import (
     responds,
     schedule,
     states,
-    work,
 )
 
 LIVE, FAILED = ItemState.LIVE, ItemState.FAILED
@@ -73,124 +72,110 @@ def during_publish(audience_id: str, do: Callable[[], object]) -> Iterator[None]
         log.removeFilter(watch)
 
 
-def test_changed_after_the_review(publish: Publish, service: SmallService, clock: Clock) -> None:
-    release = publish(3)
-    service.edit(("page_0", "aud_3"))
-    work(release, clock)
+def test_changed_after_the_review(story: Story) -> None:
+    release = story.publish(3)
+    story.service.edit(("page_0", "aud_3"))
+    story.work(release)
     assert (release.state, release.hold_kind) == (ReleaseState.HELD, HoldKind.CHANGED)
-    assert not service.sent
+    assert not story.service.sent
 
 
-def test_changed_after_it_was_scheduled(
-    publish: Publish, service: SmallService, clock: Clock
-) -> None:
-    release = schedule(publish(3))
-    clock.advance(1800)
-    service.edit(("page_0", "aud_3"))
-    work(release, clock, minutes=31)
+def test_changed_after_it_was_scheduled(story: Story) -> None:
+    release = schedule(story.publish(3))
+    story.clock.advance(1800)
+    story.service.edit(("page_0", "aud_3"))
+    story.work(release, minutes=31)
     assert (release.state, release.hold_kind) == (ReleaseState.HELD, HoldKind.CHANGED)
-    assert not service.sent
+    assert not story.service.sent
 
 
 @pytest.mark.parametrize(("minutes_late", "count"), [(14, 2), (16, 0)])
-def test_due_while_no_worker_ran(
-    publish: Publish, service: SmallService, clock: Clock, minutes_late: int, count: int
-) -> None:
-    release = schedule(publish(2))
-    clock.advance(3600 + minutes_late * 60)
-    work(release, clock)
-    assert len(service.sent) == count
+def test_due_while_no_worker_ran(story: Story, minutes_late: int, count: int) -> None:
+    release = schedule(story.publish(2))
+    story.clock.advance(3600 + minutes_late * 60)
+    story.work(release)
+    assert len(story.service.sent) == count
     assert release.state == (ReleaseState.FINISHED if count else ReleaseState.HELD)
 
 
-def test_killed_in_the_middle(publish: Publish, service: SmallService, clock: Clock) -> None:
+def test_killed_in_the_middle(story: Story) -> None:
     def kill() -> None:
         raise KilledError
 
-    release = publish(5)
+    release = story.publish(5)
     with during_publish("aud_3", kill), pytest.raises(KilledError):
-        work(release, clock)
-    work(release, clock, worker_id="another")
+        story.work(release)
+    story.work(release, worker_id="another")
     assert (release.state, states(release)) == (ReleaseState.FINISHED, [LIVE] * 5)
-    assert service.audiences_sent == [f"aud_{number}" for number in range(1, 6)]
+    assert story.service.audiences_sent == [f"aud_{number}" for number in range(1, 6)]
 
 
-def test_a_third_is_rejected(publish: Publish, service: SmallService, clock: Clock) -> None:
+def test_a_third_is_rejected(story: Story) -> None:
     for number in (1, 4, 7):
-        service.ways[f"aud_{number}"] = responds(422, "Not like this")
-    release = publish(9)
-    work(release, clock)
+        story.service.ways[f"aud_{number}"] = responds(422, "Not like this")
+    release = story.publish(9)
+    story.work(release)
     assert release.state == ReleaseState.FINISHED
     assert states(release) == [FAILED, LIVE, LIVE] * 3
 
 
-def test_the_service_falls_silent_in_the_middle(
-    publish: Publish, service: SmallService, clock: Clock
-) -> None:
+def test_the_service_falls_silent_in_the_middle(story: Story) -> None:
     def fall_silent(_: PublishingAudiences, key: Key, version_id: str) -> httpx.Response:
-        service.is_silent = True
-        return accepts(service, key, version_id)
+        story.service.is_silent = True
+        return accepts(story.service, key, version_id)
 
-    service.ways["aud_3"] = fall_silent
-    release = publish(6)
-    work(release, clock, minutes=10)
+    story.service.ways["aud_3"] = fall_silent
+    release = story.publish(6)
+    story.work(release, minutes=2)
     # One call meets the silence; before the next, the service is read.
     assert (release.state, states(release)[3:]) == (ReleaseState.RUNNING, [UNKNOWN, *[WAITING] * 2])
     assert release.pause_reason
-    service.is_silent = False
-    cache.clear()  # The circuit breaker has a clock of its own.
-    work(release, clock)
+    story.service.is_silent = False
+    cache.clear()  # Forget that the circuit is open.
+    story.work(release)
     assert release.state == ReleaseState.FINISHED
     assert states(release) == [LIVE, LIVE, LIVE, UNKNOWN, LIVE, LIVE]
-    assert max(service.carried_out.values()) == 1
+    assert max(story.service.carried_out.values()) == 1
 
 
 @pytest.mark.parametrize("seconds", [1, 61, 90])
-def test_two_workers_at_once(
-    publish: Publish, service: SmallService, clock: Clock, seconds: int
-) -> None:
+def test_two_workers_at_once(story: Story, seconds: int) -> None:
     def go_on_with_another_worker() -> None:
         # The claim has not ended, has just ended, or has ended like the call's time.
-        clock.advance(seconds)
+        story.clock.advance(seconds)
         run_pending("another")
 
-    release = publish(6)
+    release = story.publish(6)
     with during_publish("aud_3", go_on_with_another_worker):
-        work(release, clock)
+        story.work(release)
     assert (release.state, states(release)) == (ReleaseState.FINISHED, [LIVE] * 6)
-    assert service.audiences_sent == [f"aud_{number}" for number in range(1, 7)]
-    assert len(set(service.operation_keys)) == 6
+    assert story.service.audiences_sent == [f"aud_{number}" for number in range(1, 7)]
+    assert len(set(story.service.operation_keys)) == 6
 
 
-def test_stop_while_a_call_is_under_way(
-    publish: Publish, service: SmallService, clock: Clock, ada: User
-) -> None:
-    release = publish(4)
+def test_stop_while_a_call_is_under_way(story: Story, ada: User) -> None:
+    release = story.publish(4)
     with during_publish("aud_2", lambda: decisions.stop(release, ada)):
-        work(release, clock)
+        story.work(release)
     assert (release.state, release.hold_kind) == (ReleaseState.HELD, HoldKind.STOPPED)
     assert states(release) == [LIVE, LIVE, WAITING, WAITING]
 
 
-def test_rolled_back_while_it_still_runs(
-    publish: Publish, service: SmallService, clock: Clock, paula: User
-) -> None:
-    service.is_fast = False
-    release = publish(3)
-    work(release, clock, minutes=1)
+def test_rolled_back_while_it_still_runs(story: Story, paula: User) -> None:
+    story.service.is_fast = False
+    release = story.publish(3)
+    story.work(release, minutes=1)
     with pytest.raises(ReleaseError, match="still being published"):
         next_drafts.roll_back(release, paula)
-    service.all_go_live()
-    work(release, clock, minutes=1)
+    story.service.all_go_live()
+    story.work(release, minutes=1)
     rollback, left_out = next_drafts.roll_back(release, paula)
     assert (rollback.items.count(), left_out) == (3, [])
 
 
-def test_the_owner_lost_the_right_since(
-    publish: Publish, service: SmallService, clock: Clock, paula: User
-) -> None:
-    release = schedule(publish(2))
+def test_the_owner_lost_the_right_since(story: Story, paula: User) -> None:
+    release = schedule(story.publish(2))
     paula.groups.clear()
-    work(release, clock, minutes=61)
+    story.work(release, minutes=61)
     assert (release.state, release.hold_kind) == (ReleaseState.HELD, HoldKind.NOT_ALLOWED)
-    assert not service.sent
+    assert not story.service.sent

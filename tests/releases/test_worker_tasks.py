@@ -9,7 +9,7 @@ from dashboard.work.tasks import WorkerTask
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_a_task_that_waits_delays_no_release_and_is_finished_first() -> None:
+def test_a_waiting_task_delays_no_release() -> None:
     stop, may_end = Event(), Event()
     looks: list[bool] = []
     ended: list[str] = []

@@ -21,6 +21,7 @@ from tests.support.fake_service import FakeService
 from tests.support.html import elements
 from tests.support.matrix import sampled
 from tests.support.named_urls import URLS
+from tests.support.operations import operation
 from tests.support.seeding import (
     seed_approval,
     seed_delivery,
@@ -29,7 +30,6 @@ from tests.support.seeding import (
     seed_subscription,
     seed_view,
 )
-from tests.web.activity.test_activity import operation
 from tests.web.every_page import PAGES, answer
 
 VALUES = [
@@ -114,8 +114,8 @@ def test_no_value_of_any_field_is_an_internal_error(
     forms = _forms(session)
     names = [*_names_in_code(), *{name for fields in forms.values() for name in fields}]
     failures = {}
-    # A run takes one of eighty.
-    for cell in sampled(_cells(forms), pytestconfig, turn=0, of=80):
+    # A run takes one of two hundred.
+    for cell in sampled(_cells(forms), pytestconfig, turn=0, of=200):
         fields = {name: value.encode() for name, value in forms.get(cell[:2], {}).items()}
         hostile = {cell.name: cell.value} if cell.name else dict.fromkeys(names, cell.value)
         response = _send(session, cell, fields | hostile)
@@ -124,7 +124,7 @@ def test_no_value_of_any_field_is_an_internal_error(
     assert failures == {}
 
 
-def test_a_return_url_is_never_the_name_of_a_view(session: str) -> None:
+def test_a_return_url_is_never_a_view_name(session: str) -> None:
     for value in (b"logout", b"on", b"//evil.example", b"https://evil.example/"):
         for path in ("/accounts/theme/", "/accounts/utc/", "/accounts/keys/"):
             response = _send(session, Cell("POST", path, "", b""), {"next": value})

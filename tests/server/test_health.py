@@ -18,7 +18,9 @@ from django.utils import timezone
 from dashboard.client import AuthenticationError, ServerError
 from dashboard.releases.models import Release, ReleaseState, WorkerHeartbeat
 from dashboard.service.client import publishing_client
+from tests.support.clock import corrected_by
 from tests.support.fake_service import FakeService
+from tests.support.redis import cache_at
 
 
 def test_a_live_process_says_so_without_a_database(client: Client) -> None:
@@ -26,7 +28,7 @@ def test_a_live_process_says_so_without_a_database(client: Client) -> None:
     assert (answer.status_code, answer.content) == (200, b"live\n")
 
 
-def test_a_load_balancer_may_ask_by_address_and_without_tls(client: Client, settings: Any) -> None:
+def test_a_load_balancer_may_ask_by_address(client: Client, settings: Any) -> None:
     settings.SECURE_SSL_REDIRECT = True
     probe = Client(headers={"Host": "10.1.2.3:8000"})
     assert probe.get("/health/live").status_code == 200
@@ -39,7 +41,7 @@ def test_the_icon_is_found_where_browsers_look_for_it(client: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_an_old_version_stays_ready_on_the_database_of_a_new_one(client: Client) -> None:
+def test_an_older_release_stays_ready_on_a_newer_database(client: Client) -> None:
     MigrationRecorder(connection).record_applied("web", "9999_of_the_next_version")
     assert client.get("/health/ready").status_code == 200
 
@@ -52,8 +54,24 @@ def test_ready_when_database_migrations_and_cache_are_in_order(client: Client) -
         "ready": True,
         "checks": {"database": "ok", "migrations": "ok", "cache": "ok"},
         "service": "not checked yet",
+        "clock": "ok",
         "worker": "not needed",
     }
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("seconds", "warning"),
+    [
+        (-40, "This server's clock is 40 s ahead of the database's."),
+        (3_600, "This server's clock is 3,600 s behind the database's."),
+        (2, "ok"),
+    ],
+)
+def test_a_wrong_clock_is_named_and_stays_ready(client: Client, seconds: int, warning: str) -> None:
+    with corrected_by(timedelta(seconds=seconds)):
+        answer = client.get("/health/ready")
+    assert (answer.status_code, answer.json()["clock"]) == (200, warning)
 
 
 @pytest.mark.django_db
@@ -110,19 +128,15 @@ sys.addaudithook(_note)
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_a_database_that_cannot_be_written_is_unready(client: Client) -> None:
-    is_sqlite = connection.vendor == "sqlite"
+    setting = (
+        "PRAGMA query_only = "
+        if connection.vendor == "sqlite"
+        else "SET default_transaction_read_only = "
+    )
     with connection.cursor() as cursor:
-        if is_sqlite:
-            [usual] = cursor.execute("PRAGMA max_page_count").fetchone()
-            cursor.execute("PRAGMA max_page_count = 1")  # The size that it has already.
-        else:
-            cursor.execute("SET default_transaction_read_only = on")
+        cursor.execute(setting + "on")
         answer = client.get("/health/ready")
-        cursor.execute(
-            f"PRAGMA max_page_count = {usual}"
-            if is_sqlite
-            else "SET default_transaction_read_only = off"
-        )
+        cursor.execute(setting + "off")
     assert (answer.status_code, answer.json()["checks"]["database"]) == (503, "failed")
     assert client.get("/health/ready").status_code == 200
     assert not Session.objects.exists()
@@ -138,12 +152,7 @@ def test_a_missing_migration_makes_it_unready(client: Client) -> None:
 
 @pytest.mark.django_db
 def test_a_cache_that_keeps_nothing_makes_it_unready(client: Client, settings: Any) -> None:
-    settings.CACHES = {
-        "default": {
-            "BACKEND": "dashboard.server.redis_cache.FaultTolerantRedisCache",
-            "LOCATION": "redis://127.0.0.1:9",
-        }
-    }
+    settings.CACHES = cache_at("redis://127.0.0.1:9")
     answer = client.get("/health/ready")
     assert answer.status_code == 503
     assert answer.json()["checks"]["cache"] == "failed"

@@ -6,7 +6,6 @@ each, on two busy cores); with a query for each kind of work, 100 to 200 and 160
 with the built-in API. A service elsewhere is called once a minute: then 15, and 22 on PostgreSQL.
 """
 
-import time
 from datetime import timedelta
 from threading import Event
 from typing import Any
@@ -18,20 +17,20 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from dashboard.ledger.crawls import schedule_first_crawl
-from dashboard.notifications.following import follow
-from dashboard.notifications.models import Followed
+from dashboard.notifications.preferences import follow
 from dashboard.releases.models import Release, ReleaseState
-from dashboard.releases.worker import CHECK_RELEASES, RELEASE_TASKS
-from dashboard.releases.worker_schedule import CHECK_S, IDLE_AFTER_S, IDLE_CHECK_S, Schedule
+from dashboard.releases.worker import (
+    CHECK_RELEASES,
+    CHECK_S,
+    IDLE_AFTER_S,
+    IDLE_CHECK_S,
+    RELEASE_TASKS,
+    Schedule,
+)
 from dashboard.server.management.commands.worker import tasks_beside_releases
 from tests.support import wire
 from tests.support.clock import Clock, advanced_by_hand, stopped
-from tests.support.seeding import seed_audiences, seed_pages, seed_view
-
-VIEWS = {"audiences": "live=changed", "activity": "kind=create_page", "webhooks": "state=on"}
-"""The saved views that are followed."""
-IDLE_MINUTE_S = 0.02
-"""Processor time of all that a worker does in a minute without work. Source: issue 22."""
+from tests.support.seeding import seed_audiences, seed_pages
 
 
 class Worker:
@@ -53,7 +52,6 @@ class Worker:
         return pause_s
 
     def minute(self) -> None:
-        """Do all that a worker does in a minute."""
         seconds = 0.0
         while seconds < 60:
             seconds += self.check()
@@ -81,35 +79,26 @@ def worker(settings: Any, vera: User, monkeypatch: pytest.MonkeyPatch) -> Worker
     )
     schedule_first_crawl(due_at)
     follow(vera, "page_1")
-    for pk, (list_name, query) in enumerate(VIEWS.items()):
-        follow(vera, view=seed_view(None, pk, list_name=list_name, query=query))
-    # What was just recorded is compared for six minutes.
-    Followed.objects.update(compare_since=timezone.now())
     worker = Worker(monkeypatch)
     for _ in range(2):
         worker.minute()
     return worker
 
 
-def test_an_idle_minute_takes_24_queries(worker: Worker) -> None:
-    """A check every 4 seconds, a heartbeat every 20, and 6 queries for what time brings."""
+def test_an_idle_minute_takes_23_queries(worker: Worker) -> None:
+    """A check every 4 seconds, a heartbeat every 20, and 5 queries for what time brings.
+
+    With each heartbeat, the clock of PostgreSQL is read.
+    """
+    heartbeat = 2 if connection.vendor == "postgresql" else 1
     with CaptureQueriesContext(
         connection,
     ) as queries:
         worker.minute()
-    assert len(queries) == 15 + 3 + 6
+    assert len(queries) == 15 + 3 * heartbeat + 5
 
 
-def test_an_idle_minute_costs_next_to_nothing(worker: Worker) -> None:
-    minutes = []
-    for _ in range(10):
-        begun = time.process_time()
-        worker.minute()
-        minutes.append(time.process_time() - begun)
-    assert min(minutes) < IDLE_MINUTE_S
-
-
-def test_a_worker_checks_every_second_until_a_minute_after_it_had_work(worker: Worker) -> None:
+def test_a_busy_worker_checks_every_second(worker: Worker) -> None:
     assert worker.check() == IDLE_CHECK_S
     Release.objects.filter(name="Release 1").update(wake_at=timezone.now(), state="held")
     assert worker.check() == CHECK_S

@@ -15,7 +15,7 @@ ROWS = 1_200
 FILL = f"""
 from datetime import timedelta
 from django.utils import timezone
-from dashboard.ledger.models import Operation, OutsidePublish
+from dashboard.ledger.models import Operation
 from dashboard.releases.models import Release
 from tests.support import wire
 from tests.support.seeding import seed_audiences, seed_pages

@@ -19,9 +19,9 @@ from tests.conftest import logged_in
 from tests.support import wire
 from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
-from tests.support.html import text
+from tests.support.html import response_text
 from tests.support.one_audience import address, serve
-from tests.support.redis import Gate, own_cache, own_gate
+from tests.support.redis import Gate, cache_at, own_cache, own_gate
 from tests.support.second_factors import STEP, code_of, set_up_app, sign_in
 from tests.support.seeding import seed_view
 
@@ -30,12 +30,7 @@ NOWHERE = "redis://127.0.0.1:9"
 
 @pytest.fixture
 def _redis_is_away(settings: Any) -> None:
-    settings.CACHES = {
-        "default": {
-            "BACKEND": "dashboard.server.redis_cache.FaultTolerantRedisCache",
-            "LOCATION": NOWHERE,
-        }
-    }
+    settings.CACHES = cache_at(NOWHERE)
 
 
 @pytest.mark.django_db
@@ -47,7 +42,7 @@ def test_people_log_in_and_work_without_it(vera: User) -> None:
         {"username": "vera", "password": "vera", "next": "/activity/"},
         follow=True,
     )
-    assert "Sign out" in text(landed.content.decode())
+    assert "Sign out" in response_text(landed)
     assert browser.get("/").status_code == 200
     assert browser.get("/pages/").status_code == 200
 
@@ -86,15 +81,8 @@ def test_the_cache_appears_empty() -> None:
 
 @pytest.fixture
 def gate(settings: Any) -> Iterator[Gate]:
-    """Before the Redis that is the cache."""
     with own_gate() as gate:
-        settings.CACHES = {
-            "default": {
-                "BACKEND": "dashboard.server.redis_cache.FaultTolerantRedisCache",
-                "LOCATION": gate.url,
-                "OPTIONS": {"socket_connect_timeout": 2, "socket_timeout": 2},
-            }
-        }
+        settings.CACHES = cache_at(gate.url, socket_connect_timeout=2, socket_timeout=2)
         yield gate
 
 
@@ -120,12 +108,7 @@ def test_a_silent_service_is_retried_automatically(gate: Gate, clock: Clock) -> 
 def redis(settings: Any) -> Iterator[Redis]:
     """The Redis that is the cache, as other releases see it."""
     with own_cache() as url:
-        settings.CACHES = {
-            "default": {
-                "BACKEND": "dashboard.server.redis_cache.FaultTolerantRedisCache",
-                "LOCATION": url,
-            }
-        }
+        settings.CACHES = cache_at(url)
         with Redis.from_url(url) as redis:
             yield redis
 
@@ -174,7 +157,7 @@ def test_what_another_release_cached_is_as_good_as_nothing(
     addresses = ["/", "/pages/page_1/", address("version-list")]
     for value in (b"{}", *ODD):
         with subtests.test(value=value[:40]):
-            assert [as_publisher.get(each).status_code for each in addresses] == [200] * 3
+            assert [as_publisher.get(address).status_code for address in addresses] == [200] * 3
         cached = redis.keys(":1:*")
         assert len(cached) >= 4
         for key in [*cached, b":1:service:line:2:List-audiences"]:

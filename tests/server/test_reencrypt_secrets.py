@@ -10,8 +10,8 @@ from django.utils import timezone
 from dashboard.embedded_api import signing
 from dashboard.embedded_api.models import SigningSecret
 from dashboard.encryption import DecryptionError, EncryptedText, decrypt, encrypt
-from dashboard.ledger.receiver import set_signing_secret
 from dashboard.notifications.models import WebhookFormat, WebhookTarget
+from dashboard.webhooks.receiver import set_signing_secret
 from tests.support.embedded_api_factories import make_subscription
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +22,7 @@ MORE_THAN_A_BATCH = 501
 @pytest.fixture
 def encrypted() -> None:
     """A secret in every column that has some, and more than a batch in one of them."""
-    set_signing_secret(encrypt("of the receiver"), by="Ada")
+    set_signing_secret("of the receiver", by="Ada")
     signing.rotate(make_subscription().signing_secret, timezone.now())
     WebhookTarget.objects.bulk_create(
         WebhookTarget(
@@ -75,7 +75,7 @@ def test_a_second_run_changes_nothing(settings: Any) -> None:
 
 
 @pytest.mark.usefixtures("encrypted")
-def test_what_no_key_can_decrypt_is_named_and_all_else_is_encrypted(settings: Any) -> None:
+def test_an_undecryptable_value_is_named(settings: Any) -> None:
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = NEW, [settings.SECRET_KEY]
     lost = SigningSecret.objects.get()
     SigningSecret.objects.update(encrypted="of a key that nobody has")

@@ -4,6 +4,7 @@ With `--no-worker` it has none: `test_serving.py`. It ends with a server that is
 `test_server_stop.py`.
 """
 
+import json
 import os
 import signal
 import time
@@ -21,7 +22,6 @@ PATIENCE_S = 60
 
 @pytest.fixture
 def dashboard(tmp_path: Path) -> Iterator[Dashboard]:
-    """A dashboard with its own database."""
     dashboard = Dashboard(tmp_path, "http://127.0.0.1:9")
     dashboard.prepare()
     yield dashboard
@@ -37,7 +37,11 @@ def wait_for(what: str, has_happened: Callable[[], object]) -> None:
         time.sleep(0.1)
 
 
-def test_a_killed_worker_is_started_again_and_ends_with_a_killed_server(
+def children(pid: int) -> set[int]:
+    return {*map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())}
+
+
+def test_a_killed_worker_restarts_and_stops_with_the_server(
     dashboard: Dashboard,
 ) -> None:
     with dashboard.started(has_worker=True) as server:
@@ -49,3 +53,14 @@ def test_a_killed_worker_is_started_again_and_ends_with_a_killed_server(
         assert is_alive(second)
         os.kill(server.process.pid, signal.SIGKILL)
         wait_for("the end of the worker", lambda: not is_alive(second))
+
+
+def test_a_killed_process_is_replaced_and_logged(dashboard: Dashboard) -> None:
+    with dashboard.started() as server:
+        [first] = children(server.process.pid)
+        os.kill(first, signal.SIGKILL)
+        wait_for("another process", lambda: children(server.process.pid) - {first})
+        lines = server.log.read_text().splitlines()
+    logged = [json.loads(line) for line in lines if line.startswith("{")]
+    [line] = [line for line in logged if line["logger"] == "gunicorn.error"]
+    assert line["message"].startswith(f"Worker (pid:{first}) was sent SIGKILL!")

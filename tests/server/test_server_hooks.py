@@ -22,7 +22,7 @@ def _as_before() -> Iterator[None]:
     gc.unfreeze()
 
 
-def test_the_collector_scans_only_what_came_after_a_worker_was_loaded() -> None:
+def test_the_collector_scans_only_new_objects() -> None:
     loaded = len(gc.get_objects())
     post_worker_init(None)
     assert len(gc.get_objects()) < loaded / 10
@@ -33,7 +33,7 @@ def test_a_worker_leaves_ctrl_c_to_the_server() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
-def test_a_worker_that_ends_closes_its_connections_to_the_service(settings: Any) -> None:
+def test_a_worker_closes_its_connections_at_the_end(settings: Any) -> None:
     people = json.dumps(wire.envelope()).encode()
     with serving(says(answer(people))) as server:
         settings.SERVICE_TRANSPORT, settings.SERVICE_URL = None, server.url

@@ -11,7 +11,7 @@ from dashboard.server.management.commands.serve import Command
 
 
 @pytest.mark.parametrize(
-    ("command", "option", "value", "said"),
+    ("command", "option", "value", "reason"),
     [
         ("serve", "--processes", "0", "0 must be 1 or more"),
         ("serve", "--processes", "-1", "-1 must be 1 or more"),
@@ -29,16 +29,16 @@ from dashboard.server.management.commands.serve import Command
     ],
 )
 def test_a_wrong_option_is_reported_by_its_name(
-    command: str, option: str, value: str, said: str
+    command: str, option: str, value: str, reason: str
 ) -> None:
     with pytest.raises(CommandError) as refused:
         call_command(command, f"{option}={value}")
     assert str(refused.value).startswith(f"Error: argument {option}: ")
-    assert said in str(refused.value)
+    assert reason in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("given", "bound"),
+    ("host", "bound"),
     [
         ("127.0.0.1", "127.0.0.1"),
         ("desk.example", "desk.example"),
@@ -47,15 +47,15 @@ def test_a_wrong_option_is_reported_by_its_name(
         ("::", "[::]"),
     ],
 )
-def test_a_host_is_bound_and_announced_as_addresses_are_written(given: str, bound: str) -> None:
+def test_a_host_is_bound_as_its_address_is_written(host: str, bound: str) -> None:
     parser = Command().create_parser("manage.py", "serve")
-    assert parser.parse_args(["--host", given]).host == bound
+    assert parser.parse_args(["--host", host]).host == bound
 
 
 def test_help_tells_the_defaults() -> None:
-    said = Command().create_parser("manage.py", "serve").format_help()
+    help_text = Command().create_parser("manage.py", "serve").format_help()
     for default in ("127.0.0.1", "8000", "2", "8"):
-        assert f"default: {default}\n" in said
+        assert f"default: {default}\n" in help_text
 
 
 @pytest.mark.parametrize("value", ["abc", ""])

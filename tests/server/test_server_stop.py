@@ -69,7 +69,7 @@ def assert_published_once(
     assert len(service.keys) == 1
 
 
-def test_a_publish_under_way_is_finished_before_the_server_and_its_worker_end(
+def test_a_publish_finishes_before_the_server_stops(
     tmp_path: Path,
 ) -> None:
     """With Ctrl+C; the next test does so with SIGTERM."""
@@ -88,7 +88,7 @@ def test_a_publish_under_way_is_finished_before_the_server_and_its_worker_end(
     assert_published_once(answer, dashboard, service)
 
 
-def test_two_processes_are_counted_as_one_log_in_one_form_and_end_as_one(tmp_path: Path) -> None:
+def test_two_processes_are_counted_and_end_as_one(tmp_path: Path) -> None:
     service = SlowService()
     with over_http(service) as service_url:
         dashboard = Dashboard(tmp_path, service_url)
@@ -100,12 +100,12 @@ def test_two_processes_are_counted_as_one_log_in_one_form_and_end_as_one(tmp_pat
             headers = {"Authorization": f"Bearer {TOKEN}"}
             metrics = f"{running.url}/metrics"
             with httpx.Client(headers=headers, timeout=60, verify=NO_TLS) as reader:
-                said = {reader.get(metrics).text for _ in range(8)}
+                message = {reader.get(metrics).text for _ in range(8)}
             answer = publish_while_it_stops(running, browser, service, signal.SIGTERM)
         lines = running.log.read_text().splitlines()
     assert_published_once(answer, dashboard, service)
     name = 'pressroom_requests_total{method="GET",status="200",view="login"} '
-    counts = {line for page in said for line in page.splitlines() if line.startswith(name)}
+    counts = {line for page in message for line in page.splitlines() if line.startswith(name)}
     assert counts == {f"{name}21.0"}
     logged = [json.loads(line) for line in lines if line.startswith("{")]
     assert {line["view"] for line in logged if line["logger"] == "dashboard.requests"} > {"login"}

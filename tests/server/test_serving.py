@@ -25,6 +25,7 @@ from dashboard.server.checks import deployment_warnings, environment_warnings
 from dashboard.server.static_files import DIGEST_FILE, collect_static, sources_digest
 from tests.support.dashboards import Dashboard
 from tests.support.processes import NO_TLS, commands_with, free_port
+from tests.support.redis import cache_at
 
 
 @pytest.mark.django_db
@@ -34,7 +35,7 @@ def test_a_missing_migration_stops_the_start_in_one_sentence() -> None:
         call_command("serve")
 
 
-def test_a_database_that_does_not_answer_stops_the_start_in_one_sentence() -> None:
+def test_a_silent_database_stops_the_start() -> None:
     """PostgreSQL's driver writes several lines; on SQLite, one (`test_migrations.py`)."""
     address = "postgres://postgres@127.0.0.1:1/x"
     run = subprocess.run(
@@ -51,16 +52,18 @@ def test_a_database_that_does_not_answer_stops_the_start_in_one_sentence() -> No
     assert len(run.stderr.splitlines()) == 1
 
 
-def test_a_setting_that_is_unwise_is_named_in_one_sentence(settings: Any) -> None:
+def test_an_unwise_setting_is_named_in_one_sentence(settings: Any) -> None:
     settings.SESSION_COOKIE_SECURE = False
-    (said,) = [said for said in deployment_warnings() if "SESSION_COOKIE_SECURE" in said]
-    assert said == "SESSION_COOKIE_SECURE is not set to True (security.W012)."
+    (message,) = [
+        message for message in deployment_warnings() if "SESSION_COOKIE_SECURE" in message
+    ]
+    assert message == "SESSION_COOKIE_SECURE is not set to True (security.W012)."
 
 
 def test_a_variable_for_development_is_warned_of(settings: Any) -> None:
-    assert not [each for each in deployment_warnings() if "LOOPBACK" in each]
+    assert not [warning for warning in deployment_warnings() if "LOOPBACK" in warning]
     settings.WEBHOOKS_TO_LOOPBACK = True
-    (warning,) = [each for each in deployment_warnings() if "LOOPBACK" in each]
+    (warning,) = [warning for warning in deployment_warnings() if "LOOPBACK" in warning]
     assert warning.startswith("WEBHOOKS_TO_LOOPBACK is on, which is for development")
 
 
@@ -71,25 +74,19 @@ MISTAKES = [
 ]
 
 
-def test_each_likely_mistake_in_the_environment_is_reported_at_the_start(
+def test_environment_mistakes_are_reported_at_the_start(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SECURE_COOKIE", "false")
     settings.ALLOWED_HOSTS = ["*"]
-    settings.CACHES = {
-        "default": {
-            "BACKEND": "dashboard.server.redis_cache.FaultTolerantRedisCache",
-            "LOCATION": "redis://127.0.0.1:9/0",
-        }
-    }
+    settings.CACHES = cache_at("redis://127.0.0.1:9/0")
     lines = environment_warnings()
     assert len(lines) == len(MISTAKES), lines
-    assert [line[: len(said)] for line, said in zip(lines, MISTAKES, strict=True)] == MISTAKES
+    assert [line[: len(message)] for line, message in zip(lines, MISTAKES, strict=True)] == MISTAKES
 
 
 @pytest.fixture
 def source(settings: Any, tmp_path: Path) -> Path:
-    """A folder with a file that is to be collected."""
     (source := tmp_path / "source").mkdir()
     (source / "new.css").write_text("p {}")
     settings.STATICFILES_DIRS = [source]
@@ -111,9 +108,7 @@ def test_static_files_are_collected_when_missing_or_changed(source: Path, tmp_pa
     assert manifest.read_text() != first
 
 
-def test_a_source_that_is_new_and_has_an_old_time_is_collected(
-    source: Path, tmp_path: Path
-) -> None:
+def test_a_new_source_with_an_old_time_is_collected(source: Path, tmp_path: Path) -> None:
     manifest = tmp_path / "collected" / "staticfiles.json"
     collect_static()
     (source / "newer.css").write_text("p {color: red}")
@@ -187,7 +182,7 @@ def is_waited_for(lock: int) -> bool:
     """Tell whether another thread waits for a lock that this one holds."""
     of_lock = f":{os.fstat(lock).st_ino} "
     locks = Path("/proc/locks").read_text().splitlines()
-    return any("->" in one and of_lock in one for one in locks)
+    return any("->" in lock and of_lock in lock for lock in locks)
 
 
 def test_a_dry_run_forgets_nothing(source: Path, tmp_path: Path) -> None:
@@ -196,19 +191,15 @@ def test_a_dry_run_forgets_nothing(source: Path, tmp_path: Path) -> None:
     assert (tmp_path / "collected" / DIGEST_FILE).read_text() == sources_digest()
 
 
-def test_the_long_forms_of_files_are_not_collected(settings: Any, tmp_path: Path) -> None:
-    (tmp_path / "htmx-2.js").touch()
-    (tmp_path / "htmx-2.min.js").touch()
-    settings.STATICFILES_DIRS = [tmp_path]
-    settings.STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
-    settings.STATIC_ROOT = tmp_path / "collected"
-    settings.STORAGES = {"staticfiles": {"BACKEND": "dashboard.server.static_files.StaticFiles"}}
+def test_the_long_forms_of_files_are_not_collected(source: Path, settings: Any) -> None:
+    (source / "htmx-2.js").touch()
+    (source / "htmx-2.min.js").touch()
     collect_static()
     assert not [*settings.STATIC_ROOT.glob("htmx-2.????????????.js")]
     assert [*settings.STATIC_ROOT.glob("htmx-2.min.*.js")]
 
 
-def test_the_server_responds_without_a_worker_and_stops_on_a_signal(tmp_path: Path) -> None:
+def test_the_server_runs_without_a_worker_and_stops(tmp_path: Path) -> None:
     port = free_port()
     environment = {
         **os.environ,
@@ -225,7 +216,7 @@ def test_the_server_responds_without_a_worker_and_stops_on_a_signal(tmp_path: Pa
     serving = [*manage, "serve", f"--port={port}", *size]
     with subprocess.Popen(serving, env=environment, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout
-        said = server.stdout.readline()
+        line = server.stdout.readline()
         alive = httpx.get(f"http://127.0.0.1:{port}/health/live", timeout=20, verify=NO_TLS)
         misleading = {"SCRIPT_NAME": "/elsewhere"}
         address = f"http://127.0.0.1:{port}/elsewhere/health/live"
@@ -235,7 +226,7 @@ def test_the_server_responds_without_a_worker_and_stops_on_a_signal(tmp_path: Pa
         # With nothing to finish it waits for nothing; else for up to 90 s.
         code = server.wait(timeout=40)
 
-    assert said == f"Pressroom is running on http://127.0.0.1:{port}/. Press Ctrl+C to stop.\n"
+    assert line == f"Pressroom is running on http://127.0.0.1:{port}/. Press Ctrl+C to stop.\n"
     assert alive.status_code == 200
     assert workers == []
     assert misled.status_code == 404

@@ -15,7 +15,6 @@ LOGIN = "/accounts/login/"
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
-    """Both machines, running."""
     with two_machines(tmp_path_factory.mktemp("machines")) as pair:
         yield pair
 
@@ -26,16 +25,19 @@ def log_in(browser: httpx.Client, password: str = "root") -> httpx.Response:
     return browser.post(f"{LOGIN}?next=/activity/", data=form)
 
 
-def test_a_person_logs_in_publishes_and_sees_it_through_both(pair: Pair) -> None:
+def test_a_publish_goes_live_through_both(pair: Pair) -> None:
     with pair.browser() as browser:
         assert "Sign out" in log_in(browser).text
         page = browser.get(ADDRESS)
         names = ("operation_key", "csrfmiddlewaretoken")
         answer = browser.post(ADDRESS, data={name: hidden(page, name) for name in names})
         assert "Publishing version 2" in text(answer.text)
-        records = {text(browser.get("/activity/").text).count("Succeeded") for _ in range(4)}
+        pair.service.moves_on("published")
+        progress = [text(browser.get(str(answer.url)).text) for _ in range(4)]
+        records = [text(browser.get("/activity/").text).count("Live") for _ in range(4)]
     assert len(pair.service.keys) == 1
-    assert len(records) == 1
+    assert ["Version 2 is live" in page for page in progress] == [True] * 4
+    assert len(set(records)) == 1
     served = [
         {line["person"] for line in log if "person" in line}
         for log in pair.lines("dashboard.requests")
@@ -54,22 +56,23 @@ def test_a_person_who_signs_out_is_out_on_both(pair: Pair) -> None:
 
 
 def test_what_one_learns_of_the_service_the_other_knows(pair: Pair) -> None:
-    one, two = pair.machines
-    with httpx.Client(base_url=one.url, follow_redirects=True, timeout=60) as browser:
-        browser.headers["Referer"] = one.url
+    first, two = pair.machines
+    with httpx.Client(base_url=first.url, follow_redirects=True, timeout=60) as browser:
+        browser.headers["Referer"] = first.url
         log_in(browser)
         assert browser.get("/pages/page_1/").status_code == 200
     assert httpx.get(f"{two.url}/health/ready", timeout=60).json() == {
         "ready": True,
         "checks": {"database": "ok", "migrations": "ok", "cache": "ok"},
         "service": "operational",
+        "clock": "ok",
         "worker": "not needed",
     }
 
 
 def test_wrong_passwords_are_counted_together(pair: Pair) -> None:
     with pair.browser() as browser:
-        said = [text(log_in(browser, "wrong").text) for _ in range(5)]
-    assert ["5 attempts left before sign-in is paused" in page for page in said] == [False] * 4 + [
-        True
-    ]
+        message = [text(log_in(browser, "wrong").text) for _ in range(5)]
+    assert ["5 attempts left before sign-in is paused" in page for page in message] == [
+        False
+    ] * 4 + [True]

@@ -74,7 +74,6 @@ class Proxy:
                 target.sendall(data)
 
     def close(self) -> None:
-        """Stop, and close what fell silent."""
         self.closed.set()
         self._listener.close()
 

@@ -29,7 +29,18 @@ from tests.support.seeding import seed_pages
 READ = Call(operation="List people", method="GET", path="/v0/persons")
 
 
-def test_a_line_breaks_at_the_third_silence_in_a_row() -> None:
+def read_people(client: Client, *, times: int = FAILURE_THRESHOLD) -> None:
+    for _ in range(times):
+        client.get("/people/")
+
+
+@pytest.fixture
+def silent_service(fake_service: FakeService) -> FakeService:
+    fake_service.fails(httpx.ReadTimeout)
+    return fake_service
+
+
+def test_the_third_silence_in_a_row_opens_the_circuit() -> None:
     two = CircuitState().after_failure(0).after_failure(0)
     assert (two.is_open, two.remaining_s(0)) == (False, 0)
     assert (two.after_failure(100).is_open, two.after_failure(100).remaining_s(100)) == (True, 5)
@@ -43,7 +54,7 @@ def test_the_pauses_grow_and_then_stay() -> None:
     assert pauses == [0, 0, 5, 10, 20, 40, 40]
 
 
-def test_a_circuit_may_be_probed_when_its_pause_is_over() -> None:
+def test_a_circuit_is_probed_after_its_pause() -> None:
     line = CircuitState(failures=3, retry_at=100)
     assert (line.remaining_s(98.5), line.remaining_s(100), line.remaining_s(900)) == (1.5, 0, 0)
 
@@ -61,35 +72,30 @@ def test_calls_that_wait_long_are_silence_enough(
 
 
 @pytest.mark.parametrize(("last_response_at", "hangs"), [(3, True), (7, False)])
-def test_a_response_to_any_call_ends_the_silence_for_all(
-    last_response_at: float, hangs: bool
-) -> None:
+def test_any_response_ends_the_silence(last_response_at: float, hangs: bool) -> None:
     calls = {"last_response_at": last_response_at, "now": 10, "time_limit_s": 30}
     assert is_hanging([1, 2, 4], **calls) is hangs
 
 
-def test_the_fourth_read_of_a_silent_service_fails_at_once(
-    as_viewer: Client, fake_service: FakeService
+def test_the_fourth_read_of_a_silent_service_fails_fast(
+    as_viewer: Client, silent_service: FakeService
 ) -> None:
-    fake_service.fails(httpx.ReadTimeout)
-    for _ in range(FAILURE_THRESHOLD):
-        as_viewer.get("/people/")
+    read_people(as_viewer)
     answer = as_viewer.get("/people/")
-    assert len(fake_service.sent) == FAILURE_THRESHOLD
+    assert len(silent_service.sent) == FAILURE_THRESHOLD
     assert answer.status_code == 504
-    said = text(answer.text)
-    assert "Request not sent: the service didn't respond 3 times in a row." in said
-    assert re.search(r"Next attempt in [1-5] s", said)
+    page_text = text(answer.text)
+    assert "Request not sent: the service didn't respond 3 times in a row." in page_text
+    assert re.search(r"Next attempt in [1-5] s", page_text)
 
 
 def test_the_last_known_state_is_shown_at_once(
-    as_viewer: Client, fake_service: FakeService
+    as_viewer: Client, silent_service: FakeService
 ) -> None:
     seed_pages(wire.page())
-    fake_service.fails(httpx.ReadTimeout)
     for _ in range(FAILURE_THRESHOLD + 1):
         answer = as_viewer.get("/pages/")
-    assert len(fake_service.sent) == FAILURE_THRESHOLD
+    assert len(silent_service.sent) == FAILURE_THRESHOLD
     assert (
         "Showing the last known state. The service didn't respond within 30 s. Request not sent"
         in text(answer.text)
@@ -97,30 +103,25 @@ def test_the_last_known_state_is_shown_at_once(
 
 
 def test_one_operation_that_hangs_leaves_the_others_alone(
-    as_viewer: Client, fake_service: FakeService
+    as_viewer: Client, silent_service: FakeService
 ) -> None:
-    fake_service.fails(httpx.ReadTimeout)
-    for _ in range(FAILURE_THRESHOLD):
-        as_viewer.get("/people/")
-    fake_service.answers(200, json=wire.envelope(wire.page()))
+    read_people(as_viewer)
+    silent_service.answers(200, json=wire.envelope(wire.page()))
     assert "Fleet telematics" in as_viewer.get("/pages/").text
 
 
 def test_pages_that_need_no_service_ask_nothing(
-    as_viewer: Client, fake_service: FakeService
+    as_viewer: Client, silent_service: FakeService
 ) -> None:
-    fake_service.fails(httpx.ReadTimeout)
     for address in ("/", "/activity/", "/webhooks/", "/find/?q=a", "/accounts/password/"):
         assert as_viewer.get(address).status_code == 200, address
-    assert fake_service.sent == []
+    assert silent_service.sent == []
 
 
 def test_the_overview_names_what_is_left_alone(
-    as_viewer: Client, fake_service: FakeService
+    as_viewer: Client, silent_service: FakeService
 ) -> None:
-    fake_service.fails(httpx.ReadTimeout)
-    for _ in range(FAILURE_THRESHOLD):
-        as_viewer.get("/people/")
+    read_people(as_viewer)
     shown = text(as_viewer.get("/").text)
     assert "Paused until the service responds: List people. Retrying automatically." in shown
 
@@ -138,8 +139,8 @@ def test_silence_after_the_pause_begins_a_longer_one(
     cache.set("service:line:2:List-people", (3, time.time() - 1))
     fake_service.fails(httpx.ReadTimeout)
     as_viewer.get("/people/")
-    said = text(as_viewer.get("/people/").text)
-    assert re.search(r"Next attempt in ([6-9]|10) s", said)
+    page_text = text(as_viewer.get("/people/").text)
+    assert re.search(r"Next attempt in ([6-9]|10) s", page_text)
     assert len(fake_service.sent) == 1
 
 
@@ -166,9 +167,7 @@ def test_hanging_calls_reject_later_ones(settings: Any) -> None:
         pass
 
 
-def test_calls_that_wait_beside_others_that_are_answered_hold_back_nobody(
-    settings: Any, clock: Clock
-) -> None:
+def test_slow_calls_hold_back_nobody(settings: Any, clock: Clock) -> None:
     settings.SERVICE_TIMEOUT_S = 2
     with ExitStack() as waiting:
         for _ in range(FAILURE_THRESHOLD):
@@ -184,8 +183,7 @@ def test_a_service_that_answers_badly_is_asked_again(
     as_viewer: Client, fake_service: FakeService, status: int
 ) -> None:
     fake_service.answers(status)
-    for _ in range(FAILURE_THRESHOLD + 2):
-        as_viewer.get("/people/")
+    read_people(as_viewer, times=FAILURE_THRESHOLD + 2)
     assert len(fake_service.sent) == FAILURE_THRESHOLD + 2
 
 
@@ -202,11 +200,10 @@ def test_a_write_is_never_held_back(as_publisher: Client, fake_service: FakeServ
     assert sum(request.method == "POST" for request in fake_service.sent) == FAILURE_THRESHOLD + 2
 
 
-def test_an_address_that_is_none_is_no_silence_of_the_service(
+def test_an_invalid_address_is_no_silence_of_the_service(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     fake_service.fails(httpx.UnsupportedProtocol)
-    for _ in range(FAILURE_THRESHOLD + 1):
-        as_viewer.get("/people/")
+    read_people(as_viewer, times=FAILURE_THRESHOLD + 1)
     assert len(fake_service.sent) == FAILURE_THRESHOLD + 1
     assert health_now().is_responding is None

@@ -6,24 +6,24 @@ from typing import Any
 import pytest
 
 from dashboard.client import ConnectError
-from dashboard.service.concurrency import MAX_QUEUED_CALLS, MAX_THREADS, run_concurrently
+from dashboard.service.client import MAX_QUEUED_CALLS, MAX_THREADS, run_concurrently
 from tests.support.clock import Clock
 
 
-def test_calls_of_a_remote_service_run_at_the_same_time(settings: Any) -> None:
+def test_calls_of_a_remote_service_run_in_parallel(settings: Any) -> None:
     settings.SERVICE_TRANSPORT = None
     meeting = threading.Barrier(2, timeout=60)
     first, second = run_concurrently(meeting.wait), run_concurrently(meeting.wait)
     assert {first(), second()} == {0, 1}
 
 
-def test_a_call_in_this_process_runs_when_its_result_is_needed(settings: Any) -> None:
+def test_a_local_call_runs_when_its_result_is_needed(settings: Any) -> None:
     settings.SERVICE_TRANSPORT = "some.Transport"
-    made: list[int | str] = []
-    result = run_concurrently(lambda: made.append(threading.get_ident()))
-    made.append("asked for")
+    created: list[int | str] = []
+    result = run_concurrently(lambda: created.append(threading.get_ident()))
+    created.append("asked for")
     result()
-    assert made == ["asked for", threading.get_ident()]
+    assert created == ["asked for", threading.get_ident()]
 
 
 def test_a_failed_call_raises_when_its_result_is_read(settings: Any) -> None:
@@ -37,7 +37,7 @@ def test_a_failed_call_raises_when_its_result_is_read(settings: Any) -> None:
         result()
 
 
-def test_a_call_that_is_waited_for_in_vain_goes_on(settings: Any) -> None:
+def test_a_call_nobody_waits_for_still_finishes(settings: Any) -> None:
     settings.SERVICE_TRANSPORT = None
     may_end = threading.Event()
     result = run_concurrently(lambda: may_end.wait(60))
@@ -57,17 +57,17 @@ def test_the_time_limit_counts_from_when_a_page_asked(settings: Any, clock: Cloc
 
     busy = [run_concurrently(hold) for _ in range(MAX_THREADS)]
     all_began.wait(60)
-    made: list[str] = []
-    late = run_concurrently(lambda: made.append("a call"))
+    created: list[str] = []
+    late = run_concurrently(lambda: created.append("a call"))
     clock.advance(settings.SERVICE_TIMEOUT_S)
     may_end.set()
     with pytest.raises(ConnectError, match="Request not sent"):
         late()
-    assert made == []
-    assert all(each() for each in busy)
+    assert created == []
+    assert all(item() for item in busy)
 
 
-def test_where_the_queue_is_full_a_page_makes_its_calls_itself(settings: Any) -> None:
+def test_a_full_queue_makes_the_page_call_itself(settings: Any) -> None:
     settings.SERVICE_TRANSPORT = None
     may_end = threading.Event()
     places = MAX_THREADS + MAX_QUEUED_CALLS
@@ -76,5 +76,5 @@ def test_where_the_queue_is_full_a_page_makes_its_calls_itself(settings: Any) ->
     with pytest.raises(TimeoutError):
         run_concurrently(threading.get_ident)(timeout=5)
     may_end.set()
-    assert all(each() for each in waiting)
+    assert all(item() for item in waiting)
     assert run_concurrently(threading.get_ident)() != threading.get_ident()

@@ -9,11 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoAssertNumQueries
 
-from dashboard.ledger.deviations import (
-    MAX_DEVIATIONS,
-    ContractDeviation,
-    record_deviations,
-)
+from dashboard.ledger.deviations import MAX_DEVIATIONS, ContractDeviation, record_deviations
 from dashboard.ledger.models import DeviationRecord
 from tests.support import wire
 from tests.support.fake_service import FakeService
@@ -30,7 +26,7 @@ def test_a_conforming_response_records_nothing_and_costs_no_query(
     fake_service.answers(200, json=wire.envelope(wire.person()))
     with CaptureQueriesContext(connection) as queries:
         as_viewer.get("/people/")
-    assert [each for each in queries if "ledger_difference" in each["sql"]] == []
+    assert [query for query in queries if "ledger_deviationrecord" in query["sql"]] == []
 
 
 @pytest.mark.parametrize(
@@ -44,11 +40,7 @@ def test_a_conforming_response_records_nothing_and_costs_no_query(
             "Contradictory counts",
             "totalCount",
         ),
-        (
-            wire.envelope(hasMore=True, nextCursor="b"),
-            "Contradictory counts",
-            "hasMore",
-        ),
+        (wire.envelope(hasMore=True, nextCursor="b"), "Contradictory counts", "hasMore"),
         (wire.envelope(wire.person(), wire.person()), "Duplicate ID", "items"),
     ],
 )
@@ -84,26 +76,26 @@ def test_an_unknown_event_is_counted(as_administrator: Client, fake_service: Fak
     seed_subscription()
     fake_service.answers(200, json=wire.subscription(events=["form.submitted", "moon.rose"]))
     as_administrator.get("/webhooks/whs_1/")
-    assert [each.message for each in DeviationRecord.objects.all()] == ["“moon.rose”"]
+    assert [item.message for item in DeviationRecord.objects.all()] == ["“moon.rose”"]
 
 
 def test_known_deviations_cost_one_query(
     db: None, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    found = [
+    matching = [
         ContractDeviation("List people", "kind", f"place {n}", "message", "/v0/persons")
         for n in range(9)
     ]
-    record_deviations(found)
+    record_deviations(matching)
     with django_assert_num_queries(1):
-        record_deviations(found)
+        record_deviations(matching)
 
 
 def test_the_number_of_deviations_is_limited(db: None) -> None:
-    found = [
+    matching = [
         ContractDeviation("o", "k", str(number), "s", "/") for number in range(MAX_DEVIATIONS + 20)
     ]
-    record_deviations(found)
+    record_deviations(matching)
     record_deviations([ContractDeviation("o", "k", "another", "s", "/")])
     assert DeviationRecord.objects.count() == MAX_DEVIATIONS
 

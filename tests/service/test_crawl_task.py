@@ -11,11 +11,13 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
+from dashboard.clock import CLAIM
 from dashboard.ledger.crawls import schedule_first_crawl
 from dashboard.ledger.models import AudienceRecord, Crawl
 from dashboard.service.crawl_task import run_crawl
-from tests.service.test_crawling import audience_json, page_json
+from tests.service.pages_to_crawl import audience_json, page_json
 from tests.support import wire
+from tests.support.clock import stopped
 from tests.support.fake_service import Answer, FakeService
 from tests.support.html import text
 from tests.support.publishing_service import Killed
@@ -105,10 +107,11 @@ def test_two_workers_never_crawl_at_once(service: FakeService) -> None:
     assert len(service.sent) == len(set(read_since(service))) == 9
 
 
-def test_another_worker_continues_after_a_kill(service: FakeService) -> None:
-    def kill() -> None:
-        raise Killed
+def kill() -> None:
+    raise Killed
 
+
+def test_another_worker_continues_after_a_kill(service: FakeService) -> None:
     service.answer = at("page_3/audiences", kill)
     with pytest.raises(Killed):
         work()
@@ -121,6 +124,18 @@ def test_another_worker_continues_after_a_kill(service: FakeService) -> None:
     crawl = Crawl.objects.get()
     assert (crawl.state, crawl.pages, crawl.audiences) == ("finished", 6, 6)
     assert count < crawl.calls <= len(service.sent)
+
+
+def test_a_killed_crawl_is_not_shown_in_progress(
+    service: FakeService, as_viewer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = stopped(monkeypatch)
+    service.answer = at("page_3/audiences", kill)
+    with pytest.raises(Killed):
+        work()
+    assert "loading the rest" in text(as_viewer.get("/audiences/").text)
+    clock.advance(CLAIM.total_seconds())
+    assert "loading the rest" not in text(as_viewer.get("/audiences/").text)
 
 
 def test_a_worker_that_is_stopped_hands_the_crawl_on(service: FakeService) -> None:

@@ -14,19 +14,12 @@ from django.db import connection
 
 from dashboard.ledger.models import AudienceRecord, Crawl, PageRecord, VersionRecord
 from dashboard.service.client import close_publishing_client
+from tests.service.pages_to_crawl import audience_json, page_json
 from tests.support import wire
 from tests.support.fake_service import Answer, FakeService
 from tests.support.many_audiences import ManyAudiences
 
 pytestmark = pytest.mark.django_db
-
-
-def page_json(number: int) -> dict[str, object]:
-    return wire.page(pageId=f"page_{number}", name=f"Page {number}")
-
-
-def audience_json(number: int) -> dict[str, object]:
-    return wire.audience(audienceId=f"aud_{number}", pageId=f"page_{number}")
 
 
 def paged_service(parts: list[dict[str, object]], broken: tuple[str, ...] = ()) -> Answer:
@@ -51,41 +44,42 @@ def crawl(**options: object) -> tuple[str, str]:
     return out.getvalue(), err.getvalue()
 
 
+def failing_crawl(match: str | None = None) -> str:
+    """Crawl with problems, and return what was written to standard error."""
+    err = StringIO()
+    with pytest.raises(CommandError, match=match):
+        call_command("crawl", rate=1000, stderr=err)
+    return err.getvalue()
+
+
 def two_parts() -> list[dict[str, object]]:
     first = wire.envelope(page_json(0), page_json(1), hasMore=True, totalCount=3, nextCursor="1")
     return [first, wire.envelope(page_json(2), totalCount=3)]
 
 
-def test_every_part_of_the_list_and_every_page_is_read_once(fake_service: FakeService) -> None:
+def test_every_page_is_read_once(fake_service: FakeService) -> None:
     fake_service.answer = paged_service(two_parts())
-    said, _ = crawl()
+    message, _ = crawl()
     paths = [request.url.path for request in fake_service.sent]
-    assert said.startswith("Loaded 3 pages and 3 audiences.")
+    assert message.startswith("Loaded 3 pages and 3 audiences.")
     assert paths.count("/v0/pages") == 2
     assert len(paths) == len(set(paths)) + 1
     assert PageRecord.objects.count() == AudienceRecord.objects.count() == 3
     assert VersionRecord.objects.count() == 6
 
 
-def test_a_page_that_fails_stops_no_other_and_is_named(fake_service: FakeService) -> None:
+def test_a_failing_page_is_named_and_stops_no_other(fake_service: FakeService) -> None:
     fake_service.answer = paged_service(two_parts(), broken=("page_1",))
-    err = StringIO()
-    with pytest.raises(CommandError, match=r"Loaded 3 pages and 2 audiences\. Problems.*: 1\."):
-        call_command("crawl", rate=1000, stderr=err)
-    assert "The audiences of Page 1 (page_1): The service returned 500: Out of paper" in (
-        err.getvalue()
-    )
+    err = failing_crawl(r"Loaded 3 pages and 2 audiences\. Problems.*: 1\.")
+    assert "The audiences of Page 1 (page_1): The service returned 500: Out of paper" in err
     assert AudienceRecord.objects.filter(page_id="page_2").exists()
 
 
-def test_a_crawl_stops_after_five_failures_in_a_row(
-    fake_service: FakeService,
-) -> None:
+def test_a_crawl_stops_after_five_failures_in_a_row(fake_service: FakeService) -> None:
     pages = [page_json(number) for number in range(20)]
     names = tuple(f"page_{number}" for number in range(20))
     fake_service.answer = paged_service([wire.envelope(*pages)], broken=names)
-    with pytest.raises(CommandError):
-        crawl()
+    failing_crawl()
     assert len(fake_service.sent) == 1 + 5
 
 
@@ -93,27 +87,22 @@ def test_what_was_known_already_does_not_pass_for_read(fake_service: FakeService
     fake_service.answer = paged_service(two_parts())
     crawl()
     fake_service.answer = paged_service(two_parts(), broken=("page_0", "page_1", "page_2"))
-    with pytest.raises(CommandError, match="Loaded 3 pages and 0 audiences"):
-        crawl()
+    failing_crawl("Loaded 3 pages and 0 audiences")
 
 
-def test_a_list_that_gives_the_same_cursor_again_ends_the_crawl(fake_service: FakeService) -> None:
+def test_a_repeated_cursor_ends_the_crawl(fake_service: FakeService) -> None:
     endless = wire.envelope(page_json(0), hasMore=True, totalCount=9, nextCursor="0")
     fake_service.answer = paged_service([endless])
-    with pytest.raises(CommandError):
-        crawl()
+    failing_crawl()
     assert sum(request.url.path == "/v0/pages" for request in fake_service.sent) == 2
 
 
-def test_a_list_that_has_more_but_no_cursor_is_a_problem(fake_service: FakeService) -> None:
+def test_has_more_without_a_cursor_is_a_deviation(fake_service: FakeService) -> None:
     fake_service.answer = paged_service([wire.envelope(page_json(0), hasMore=True, totalCount=9)])
-    with pytest.raises(CommandError, match=r"Problems \(listed above\): 1"):
-        crawl()
+    failing_crawl(r"Problems \(listed above\): 1")
 
 
-def test_audiences_beyond_the_list_are_reported_and_are_no_failure(
-    fake_service: FakeService,
-) -> None:
+def test_audiences_beyond_the_list_are_no_failure(fake_service: FakeService) -> None:
     cut = wire.envelope(audience_json(0), hasMore=True, totalCount=120)
     pages = wire.envelope(page_json(0))
     fake_service.answer = lambda request: httpx.Response(
@@ -126,10 +115,7 @@ def test_audiences_beyond_the_list_are_reported_and_are_no_failure(
 
 def test_an_unreadable_page_is_named_by_its_path(fake_service: FakeService) -> None:
     fake_service.answer = paged_service([wire.envelope(wire.page(name=5), page_json(0))])
-    err = StringIO()
-    with pytest.raises(CommandError):
-        call_command("crawl", rate=1000, stderr=err)
-    assert "items.0.name" in err.getvalue()
+    assert "items.0.name" in failing_crawl()
     assert PageRecord.objects.get().page_id == "page_0"
 
 
@@ -150,7 +136,7 @@ def test_a_page_with_an_unchanged_date_is_read_again(fake_service: FakeService) 
     assert [request.url.path for request in fake_service.sent] == read
 
 
-def test_as_many_calls_are_in_progress_as_the_rate_allows(settings: Any) -> None:
+def test_calls_in_progress_follow_the_rate(settings: Any) -> None:
     service, together = ManyAudiences(), Barrier(4)
     for number in range(4):
         service.add(page_id=f"page_{number}")
@@ -166,7 +152,7 @@ def test_as_many_calls_are_in_progress_as_the_rate_allows(settings: Any) -> None
     assert load.most == 4
 
 
-def test_a_rate_limit_pauses_the_crawl_and_costs_no_page(fake_service: FakeService) -> None:
+def test_a_rate_limit_pauses_the_crawl(fake_service: FakeService) -> None:
     usual, refused = paged_service(two_parts()), []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -196,8 +182,7 @@ def test_a_slow_service_is_named_as_the_reason(fake_service: FakeService) -> Non
 
 def test_a_service_without_a_response_is_tried_thrice(fake_service: FakeService) -> None:
     fake_service.fails(httpx.ConnectError)
-    with pytest.raises(CommandError):
-        crawl()
+    failing_crawl()
     assert len(fake_service.sent) == 3
     assert Crawl.objects.get().failure.startswith("The list of pages: ")
 

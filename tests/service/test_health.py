@@ -42,7 +42,7 @@ def test_where_no_call_was_made_nothing_is_known() -> None:
     assert health.minutes == [None] * MINUTES
 
 
-def test_calls_count_for_an_hour_whichever_hours_of_the_clock_they_were_in() -> None:
+def test_calls_count_for_an_hour() -> None:
     for minutes_ago in (70, 62, 58, 31, 1):
         record_call(call(minutes_ago=minutes_ago))
     health = health_now()
@@ -50,10 +50,10 @@ def test_calls_count_for_an_hour_whichever_hours_of_the_clock_they_were_in() -> 
     # Oldest first; a minute may end between the calls and the look.
     places = [place for place, minute in enumerate(health.minutes) if minute]
     expected = ((0, 1), (27, 28), (57, 58))
-    assert all(place in known for place, known in zip(places, expected, strict=True))
+    assert all(place in expected for place, expected in zip(places, expected, strict=True))
 
 
-def test_a_call_of_more_than_an_hour_ago_says_nothing_of_now() -> None:
+def test_a_call_from_an_hour_ago_is_not_counted() -> None:
     record_call(call(minutes_ago=62))
     assert health_now().is_responding is None
 
@@ -82,7 +82,7 @@ class CountedCache(LocMemCache):
         """Return what is cached of these; one trip."""
         self.trips["get_many"] += 1
         get = super().get
-        return {key: found for key in keys if (found := get(key)) is not None}
+        return {key: value for key in keys if (value := get(key)) is not None}
 
     def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
         """Return what is cached; one trip."""
@@ -102,7 +102,7 @@ class CountedCache(LocMemCache):
         super().set(key, *args, **kwargs)
 
 
-def test_a_call_costs_one_trip_to_the_cache_and_a_request_writes_once(
+def test_a_call_costs_one_cache_read_and_write(
     as_publisher: Client, fake_service: FakeService, settings: Any
 ) -> None:
     serve(fake_service, wire.audience())

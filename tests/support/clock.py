@@ -1,11 +1,16 @@
 """Clocks that a test can advance."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import pytest
+from django.db import connection
 from django.utils import timezone
+
+from dashboard.clock import correct_by, correction
 
 
 @dataclass
@@ -42,3 +47,42 @@ def stopped(
 
     monkeypatch.setattr(timezone, "now", now)
     return clock
+
+
+@contextmanager
+def corrected_by(difference: timedelta) -> Iterator[None]:
+    """Let the database's clock be so far ahead of this machine's during the block."""
+    before = correction()
+    correct_by(difference)
+    try:
+        yield
+    finally:
+        correct_by(before)
+
+
+@contextmanager
+def on_server_ahead(seconds: float) -> Iterator[None]:
+    """Run the block on a server whose clock is so far ahead of the database's, as it has measured.
+
+    Threads that others have started run on that server, too.
+    """
+    ahead, of_day = timedelta(seconds=seconds), timezone.now
+    with pytest.MonkeyPatch.context() as server, corrected_by(correction() - ahead):
+        server.setattr(timezone, "now", lambda: of_day() + ahead)
+        yield
+
+
+@contextmanager
+def database_ahead(seconds: float) -> Iterator[None]:
+    """Advance the clock of PostgreSQL, as this thread's connection reads it during the block."""
+    with corrected_by(correction()), connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE SCHEMA ahead;"
+            "CREATE FUNCTION ahead.clock_timestamp() RETURNS timestamptz LANGUAGE sql"
+            f" RETURN pg_catalog.clock_timestamp() + make_interval(secs => {seconds});"
+            "SET search_path = ahead, public, pg_catalog"
+        )
+        try:
+            yield
+        finally:
+            cursor.execute("RESET search_path; DROP SCHEMA ahead CASCADE")

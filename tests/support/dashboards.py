@@ -22,7 +22,7 @@ from config.environment import BASE_DIR
 from tests.support.fake_service import Answer
 from tests.support.html import text
 from tests.support.postgres import copy_database, drop_database, own_database
-from tests.support.processes import Running, free_port, running
+from tests.support.processes import Running, free_port, migrated_database, running
 from tests.support.shared_files import find_made, is_a_run, made_once, settings
 
 INSTALL = """from django.core.management import call_command as run
@@ -145,13 +145,13 @@ class Dashboard:
 
     def outcomes(self) -> list[str]:
         """Return the outcome of each operation on record, oldest first."""
-        found = self.execute("SELECT outcome FROM ledger_operation ORDER BY id")
-        return [outcome for (outcome,) in found]
+        rows = self.execute("SELECT outcome FROM ledger_operation ORDER BY id")
+        return [outcome for (outcome,) in rows]
 
     def workers(self) -> list[int]:
         """Return the process ids of the workers with a heartbeat."""
-        found = self.execute("SELECT worker_id FROM releases_workerheartbeat")
-        return [int(worker_id.split("-")[-2]) for (worker_id,) in found]
+        rows = self.execute("SELECT worker_id FROM releases_workerheartbeat")
+        return [int(worker_id.split("-")[-2]) for (worker_id,) in rows]
 
     @property
     def is_on_sqlite(self) -> bool:
@@ -168,6 +168,7 @@ class Dashboard:
             return found.fetchall() if found.description else []
 
     def _install_in(self, file: Path) -> None:
+        shutil.copy(migrated_database(), file)
         self._install(DATABASE_URL=f"sqlite:///{file}")
 
     def _install_in_postgres(self, file: Path) -> None:

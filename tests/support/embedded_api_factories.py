@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from dashboard.contract.dates import write_mark
+from dashboard.contract.wire import write_mark
 from dashboard.embedded_api.keys import default_tenant
 from dashboard.embedded_api.models import (
     Audience,
@@ -34,9 +34,9 @@ def ago(**duration: float) -> str:
 
 def make_page(**fields: Any) -> Page:
     """Return a draft page of the default tenant."""
-    given = {"name": "Acme", "title": "Acme", "page_context": "Context", "brand_id": "brand-1"}
+    values = {"name": "Acme", "title": "Acme", "page_context": "Context", "brand_id": "brand-1"}
     tenant = fields.pop("tenant", None) or default_tenant()
-    return Page.objects.create(tenant=tenant, **{**given, **fields})
+    return Page.objects.create(tenant=tenant, **{**values, **fields})
 
 
 def make_audience(page: Page | None = None, **fields: Any) -> Audience:
@@ -48,9 +48,9 @@ def make_audience(page: Page | None = None, **fields: Any) -> Audience:
 def make_version(audience: Audience | None = None, number: int = 1, **fields: Any) -> Version:
     """Return a draft version; `became_draft_at=None` makes a pending one."""
     audience = audience or make_audience()
-    given = {"became_draft_at": ago(days=1), "created_at": ago(days=2)}
+    values = {"became_draft_at": ago(days=1), "created_at": ago(days=2)}
     return Version.objects.create(
-        tenant=audience.tenant, audience=audience, version_number=number, **{**given, **fields}
+        tenant=audience.tenant, audience=audience, version_number=number, **{**values, **fields}
     )
 
 
@@ -69,9 +69,9 @@ def make_person(name: str = "Ada Lovelace", **fields: Any) -> Person:
 
 def make_subscription(**fields: Any) -> Subscription:
     """Return an active subscription to one event."""
-    given = {"url": "https://acme.example/hook", "events": ["form.submitted"]}
+    values = {"url": "https://acme.example/hook", "events": ["form.submitted"]}
     tenant = fields.pop("tenant", None) or default_tenant()
-    return Subscription.objects.create(tenant=tenant, **{**given, **fields})
+    return Subscription.objects.create(tenant=tenant, **{**values, **fields})
 
 
 def make_conversation(audience: Audience | None = None, **fields: Any) -> Conversation:

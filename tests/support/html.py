@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from html import unescape
+from typing import Any
 
 MARKUP = re.compile(r"""<!--.*?-->|<[/!]?[a-z](?:[^"'>]|"[^"]*"|'[^']*')*>""", re.DOTALL | re.I)
 """A comment or a tag, whose attributes may hold any character."""
@@ -42,14 +43,14 @@ def _parsed(html: str) -> tuple[Element, ...]:
 
 def _start_tags(html: str) -> Iterator[Element]:
     place = 0
-    while found := START_TAG.search(html, place):
-        place = found.end()
-        if not found["tag"]:
+    while match := START_TAG.search(html, place):
+        place = match.end()
+        if not match["tag"]:
             continue  # A comment.
-        tag = found["tag"].lower()
+        tag = match["tag"].lower()
         attributes = {
             name.lower(): unescape("".join(values))
-            for name, *values in ATTRIBUTE.findall(found["attributes"])
+            for name, *values in ATTRIBUTE.findall(match["attributes"])
         }
         yield Element(tag, attributes)
         if tag in ("script", "style"):  # Their content is no markup.
@@ -60,3 +61,8 @@ def _start_tags(html: str) -> Iterator[Element]:
 def text(html: str) -> str:
     """Return the text of some HTML, with blanks collapsed."""
     return " ".join(unescape(MARKUP.sub("", html)).split())
+
+
+def response_text(response: Any) -> str:
+    """Return the text of a response's page."""
+    return text(response.content.decode())

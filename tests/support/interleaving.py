@@ -11,7 +11,9 @@ not write while a thread is held inside a transaction.
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import Event
+from dataclasses import dataclass, field
+from random import Random
+from threading import Event, Semaphore, Thread, current_thread
 from typing import Any
 
 import httpx
@@ -59,6 +61,28 @@ def before_transaction(nth: int = 1) -> Point:
                 reach()
             begin(autocommit, *args, **options)
 
+        connection.set_autocommit = set_autocommit
+
+    return arrange
+
+
+def between_transactions() -> Point:
+    """Return each point before a transaction, or before a statement outside one."""
+
+    def arrange(reach: Reach) -> None:
+        begin = connection.set_autocommit
+
+        def wrapper(execute: Any, sql: str, *arguments: Any) -> Any:
+            if connection.get_autocommit() and not sql.startswith("BEGIN"):
+                reach()
+            return execute(sql, *arguments)
+
+        def set_autocommit(autocommit: bool, *args: Any, **options: Any) -> None:
+            if not autocommit:
+                reach()
+            begin(autocommit, *args, **options)
+
+        connection.execute_wrappers.append(wrapper)
         connection.set_autocommit = set_autocommit
 
     return arrange
@@ -158,3 +182,99 @@ def held_at(point: Point, function: Callable[..., Any], *args: Any) -> Iterator[
         finally:
             released.set()
         future.result(PATIENCE_S)
+
+
+class KilledError(BaseException):
+    """The process of a thread is gone."""
+
+
+@dataclass(eq=False)
+class Actor:
+    """A function in a thread of its own, which goes on when it is its turn."""
+
+    name: str
+    thread: Thread
+    is_killed: bool = False
+    error: BaseException | None = None
+    turn: Semaphore = field(default_factory=lambda: Semaphore(0))
+
+
+class Turns:
+    """Runs functions in threads of which one goes at a time, as chance has it.
+
+    The same seed gives the same order. A thread may lose its turn at each of its points, so where
+    it begins a transaction, and where the test calls `reach` for it.
+    """
+
+    def __init__(self, random: Random, *, on_turn: Callable[[Actor | None], None]) -> None:
+        self._random, self._on_turn = random, on_turn
+        self._is_over = Semaphore(0)
+        self.actors: list[Actor] = []
+        """Those that have begun and not ended, in the order in which they began."""
+        self.current: Actor | None = None
+
+    def begin(self, name: str, function: Callable[[], object]) -> Actor:
+        """Start a function in a thread, which waits for its first turn."""
+
+        def run() -> None:
+            connections.close_all()
+            connection.ensure_connection()
+            between_transactions()(lambda: self.reach(0.2))
+            self._is_over.release()
+            try:
+                self._wait_for_turn(actor)
+                function()
+            except BaseException as error:  # noqa: BLE001  # raised by `go_on`
+                actor.error = error
+            finally:
+                connections.close_all()
+                self.actors.remove(actor)
+                self._is_over.release()
+
+        actor = Actor(name, Thread(target=run, daemon=True))
+        self.actors.append(actor)
+        actor.thread.start()
+        assert self._is_over.acquire(timeout=PATIENCE_S), f"{name} did not start"
+        self._on_turn(None)
+        return actor
+
+    def reach(self, probability: float = 1.0) -> None:
+        """Let another one go on, perhaps. Nothing if no actor calls it, but the test itself."""
+        actor = self.current
+        if actor is None or actor.thread is not current_thread():
+            return
+        if actor.is_killed:
+            raise KilledError
+        if self._random.random() < probability:
+            self._is_over.release()
+            self._wait_for_turn(actor)
+
+    @contextmanager
+    def uninterrupted(self) -> Iterator[None]:
+        """Let the current one keep its turn in the block."""
+        current, self.current = self.current, None
+        try:
+            yield
+        finally:
+            self.current = current
+
+    def go_on(self, actor: Actor) -> None:
+        """Let an actor go on until it loses its turn. Raises its error, if it has ended in one."""
+        self.current = actor
+        self._on_turn(actor)
+        actor.turn.release()
+        assert self._is_over.acquire(timeout=PATIENCE_S), f"{actor.name} is stuck"
+        self.current = None
+        self._on_turn(None)
+        if actor.error and not actor.is_killed:
+            raise actor.error
+
+    def kill(self, actor: Actor) -> None:
+        """End an actor where it is."""
+        actor.is_killed = True
+        self.go_on(actor)
+
+    def _wait_for_turn(self, actor: Actor) -> None:
+        assert actor.turn.acquire(timeout=PATIENCE_S * 3), f"{actor.name} never had a turn"
+        if actor.is_killed:
+            raise KilledError

@@ -53,7 +53,7 @@ class MailServer:
     @property
     def subjects(self) -> list[str]:
         """The subjects of what was received."""
-        return [each["Subject"] for each in self.received]
+        return [delivery["Subject"] for delivery in self.received]
 
 
 @contextmanager

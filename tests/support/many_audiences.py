@@ -73,7 +73,7 @@ class ManyAudiences:
         """Record everything in the ledger, as a crawl would."""
         for page_id, page in self.pages.items():
             recording.record_page(PageItem.model_validate(page))
-            audiences = [Audience.model_validate(each) for each in self._of(page_id)]
+            audiences = [Audience.model_validate(response) for response in self._of(page_id)]
             recording.record_audiences(page_id, audiences)
 
     def change(self, key: Key, **differs: Any) -> None:
@@ -137,17 +137,17 @@ class ManyAudiences:
             case [page_id] if page_id in self.pages:
                 return httpx.Response(200, json=self.pages[page_id])
             case [page_id, "audiences"] if page_id in self.pages:
-                found = wire.envelope(*self._of(page_id), hasMore=self.has_more)
-                return httpx.Response(200, json=found)
+                body = wire.envelope(*self._of(page_id), hasMore=self.has_more)
+                return httpx.Response(200, json=body)
             case [page_id, "audiences", audience_id, "messages"]:
                 ids = self.pending.get((page_id, audience_id))
                 if ids is not None:
-                    changes = [{"changeId": each, "newValue": "New"} for each in ids]
+                    changes = [{"changeId": item, "newValue": "New"} for item in ids]
                     return httpx.Response(200, json=wire.conversation(pendingChanges=changes))
         return httpx.Response(404, json={"detail": "Nothing"})
 
     def _of(self, page_id: str) -> list[dict[str, Any]]:
-        return [each for key, each in self.audiences.items() if key[0] == page_id]
+        return [item for key, item in self.audiences.items() if key[0] == page_id]
 
     def _audience(self, key: Key) -> dict[str, Any]:
         return wire.audience(

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, reverse
+from django.urls.converters import IntConverter, StringConverter
 
 from dashboard.web.shell.urls import urlpatterns
 
@@ -22,12 +23,23 @@ class NamedURL:
 
 
 def _named(patterns: list[Any], above: dict[str, Any]) -> Iterator[NamedURL]:
-    for each in patterns:
-        converters = above | each.pattern.converters
-        if isinstance(each, URLResolver):
-            yield from _named(each.url_patterns, converters)
-        elif isinstance(each, URLPattern):
-            yield NamedURL(each.name or "", converters)
+    for pattern in patterns:
+        converters = above | pattern.pattern.converters
+        if isinstance(pattern, URLResolver):
+            yield from _named(pattern.url_patterns, converters)
+        elif isinstance(pattern, URLPattern):
+            yield NamedURL(pattern.name or "", converters)
 
 
 URLS = list(_named(urlpatterns, {}))
+
+
+SAMPLES = {IntConverter: 1, StringConverter: "guessed"}
+
+
+def address(pattern: NamedURL) -> str:
+    kwargs = {
+        name: SAMPLES.get(type(converter), "some/id")
+        for name, converter in pattern.converters.items()
+    }
+    return reverse(pattern.name, kwargs=kwargs)

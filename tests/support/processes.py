@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import socket
 import sqlite3
@@ -18,7 +19,7 @@ from tempfile import TemporaryDirectory
 import httpx
 
 from config.environment import BASE_DIR
-from tests.support.shared_files import is_first, settings
+from tests.support.shared_files import is_first, made_once, settings
 
 PATIENCE_S = 180
 """A server starts in two seconds on an idle machine."""
@@ -72,13 +73,12 @@ def running(
 
     A process still running at the end is killed: a graceful stop takes a second.
     """
-    bare = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     url = f"http://127.0.0.1:{port}"
     with log.open("wb") as output:
         process = subprocess.Popen(
             [*python, *command],
             cwd=BASE_DIR,
-            env=bare | (env or {}),
+            env=_bare_environment() | (env or {}),
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -90,6 +90,10 @@ def running(
         finally:
             if process.poll() is None:
                 started.kill()
+
+
+def _bare_environment() -> dict[str, str]:
+    return {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
 
 
 def is_alive(pid: int) -> bool:
@@ -121,9 +125,21 @@ def demo(folder: Path, *options: str, **env: str) -> AbstractContextManager[Runn
     )
 
 
+def migrated_database() -> Path:
+    """Return an SQLite file with all tables and what migrations add, once a run of the suite."""
+    return made_once("migrated.sqlite3", _migrate)
+
+
+def _migrate(database: Path) -> None:
+    env = {"DJANGO_SETTINGS_MODULE": "tests.settings", "TEST_DATABASE_URL": f"sqlite:///{database}"}
+    command = [sys.executable, "manage.py", "migrate", "-v0"]
+    subprocess.run(command, cwd=BASE_DIR, env=_bare_environment() | env, check=True)
+
+
 def fill_as_the_demo_does(database: Path) -> None:
     """Create a database file with the data and accounts of a demo."""
     with TemporaryDirectory() as folder:
+        shutil.copy(migrated_database(), Path(folder) / "demo.sqlite3")
         with demo(Path(folder)):
             pass
         with closing(sqlite3.connect(Path(folder) / "demo.sqlite3")) as filled:

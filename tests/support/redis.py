@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from socketserver import BaseRequestHandler, ThreadingTCPServer
 from threading import Thread
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -46,6 +47,12 @@ def _claim() -> int:
             if not redis.dbsize() and redis.set(CLAIM, uuid.uuid4().hex, nx=True, ex=600):
                 return number
     raise RedisError(f"every database from 8 to 15 of {SERVER} is in use")
+
+
+def cache_at(url: str, **options: Any) -> dict[str, Any]:
+    """Return the setting CACHES of a dashboard whose cache is this Redis."""
+    backend = "dashboard.server.redis_cache.FaultTolerantRedisCache"
+    return {"default": {"BACKEND": backend, "LOCATION": url, "OPTIONS": options}}
 
 
 class Gate(ThreadingTCPServer):

@@ -17,6 +17,7 @@ from dashboard.releases.models import ItemState, Release, ReleaseState
 from dashboard.releases.reviewing import board_digest
 from dashboard.releases.worker import run_pending
 from tests.support.clock import Clock
+from tests.support.interleaving import KilledError
 from tests.support.many_audiences import Key, ManyAudiences
 
 Way = Callable[["PublishingAudiences", Key, str], httpx.Response]
@@ -62,7 +63,7 @@ class PublishingAudiences(ManyAudiences):
     def carry_out(self, key: Key, version_id: str) -> dict[str, Any]:
         """Queue a version and return it; make it live at once if the service is fast."""
         self.carried_out[key, version_id] += 1
-        version = self._find(key, version_id)
+        version = self.find(key, version_id)
         version |= {"status": "queued", "queuedAt": timezone.now().isoformat()}
         if self.is_fast:
             self.go_live(key, version_id)
@@ -70,7 +71,7 @@ class PublishingAudiences(ManyAudiences):
 
     def go_live(self, key: Key, version_id: str) -> None:
         """Make a version live."""
-        version = self._find(key, version_id)
+        version = self.find(key, version_id)
         version |= {"status": "published", "publishedAt": timezone.now().isoformat()}
         audience = self.audiences[key]
         before = audience["publishedVersion"]
@@ -81,17 +82,20 @@ class PublishingAudiences(ManyAudiences):
     def all_go_live(self) -> None:
         """Make every queued version live."""
         for key, audience in self.audiences.items():
-            if audience["latestVersion"]["status"] == "queued":
-                self.go_live(key, audience["latestVersion"]["versionId"])
+            for version in (audience.get("earlier"), audience["latestVersion"]):
+                if version and version["status"] == "queued":
+                    self.go_live(key, version["versionId"])
 
     def edit(self, key: Key) -> None:
         """Create another version of an audience, as an agent would."""
         number = self.audiences[key]["latestVersion"]["versionNumber"] + 1
         self.change(key, latestVersion=self.version(key, number))
 
-    def _find(self, key: Key, version_id: str) -> dict[str, Any]:
+    def find(self, key: Key, version_id: str) -> dict[str, Any]:
+        """Return a version; one that is neither the latest nor the live one is made."""
         audience = self.audiences[key]
-        for version in (audience["latestVersion"], audience["publishedVersion"]):
+        for name in ("latestVersion", "publishedVersion", "earlier"):
+            version = audience.get(name)
             if version and version["versionId"] == version_id:
                 return version
         number = int(version_id.rpartition("_")[2])
@@ -122,10 +126,6 @@ def fails(error: type[httpx.TransportError], *, is_carried_out: bool) -> Way:
         raise error("failed")
 
     return way
-
-
-class KilledError(BaseException):
-    """The worker's process is gone."""
 
 
 def kills(*, is_carried_out: bool) -> Way:

@@ -51,9 +51,27 @@ def new_secret(client: Client) -> str:
             return secret
 
 
-def sign_in(client: Client, name: str, password: str = "", **more: str) -> Any:
-    """Send the log-in form; the password is the name."""
-    return client.post(LOGIN, {"username": name, "password": password or name, **more})
+def sign_in(
+    client: Client,
+    name: str,
+    password: str = "",
+    *,
+    headers: dict[str, str] | None = None,
+    **more: str,
+) -> Any:
+    """Send the log-in form; the password is the name, unless another one is tried."""
+    form = {"username": name, "password": password or name, **more}
+    return client.post(LOGIN, form, headers=headers)
+
+
+def sign_in_with_code(client: Client, code: str, name: str = "vera", **more: str) -> Any:
+    """Sign in with the password, then send a code; return the response to the code."""
+    sign_in(client, name, **more)
+    return client.post(STEP, {"code": code})
+
+
+def is_signed_in(client: Client) -> bool:
+    return client.get("/find/").status_code == 200
 
 
 def confirm(client: Client, person: User) -> None:
@@ -85,8 +103,7 @@ def with_a_second_factor(user: User) -> Client:
     """Return a browser in which the user signed in with an app's code."""
     secret = set_up_app(logged_in(user), user)
     client = Client()
-    sign_in(client, user.username)
-    assert client.post(STEP, {"code": code_of(secret)}).status_code == 302
+    assert sign_in_with_code(client, code_of(secret), user.username).status_code == 302
     return client
 
 
@@ -95,8 +112,8 @@ def _b64(value: bytes) -> str:
 
 
 def _asked(html: str) -> Any:
-    boxes = [each.attributes for each in elements(html, "div")]
-    options = next(each for each in boxes if "data-passkey-options" in each)
+    boxes = [element.attributes for element in elements(html, "div")]
+    options = next(item for item in boxes if "data-passkey-options" in item)
     return json.loads(options["data-passkey-options"])["publicKey"]
 
 

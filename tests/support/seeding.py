@@ -1,19 +1,20 @@
 """Record API objects in the ledger, for tests without a service."""
 
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from dashboard.approvals.models import ApprovalKind, ApprovalRequest
 from dashboard.contract.audiences import Audience
-from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem
+from dashboard.contract.resource import ListEnvelope
 from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.ledger import recording
-from dashboard.ledger.models import ApprovalRequest, OutsidePublish, SavedView
-from dashboard.ledger.models.approvals import ApprovalKind
+from dashboard.ledger.models import Publication
+from dashboard.ledger.models.publications import PublicationReason
 from dashboard.notifications.models import (
     Channel,
     Delivery,
@@ -25,22 +26,28 @@ from dashboard.notifications.models import (
     WebhookFormat,
     WebhookTarget,
 )
-from dashboard.releases.approvals import subject_of
+from dashboard.releases.approval_subjects import subject_of
 from dashboard.releases.models import Release, ReleaseItem, ReleaseState
+from dashboard.saved_views.models import SavedView
 from tests.support import wire
 
 WAITING_FOR_APPROVAL = ReleaseState.WAITING_FOR_APPROVAL
 
 
-def seed_pages(*pages: dict[str, Any], total: int | None = None) -> None:
+def seed_pages(
+    *pages: dict[str, Any], total: int | None = None, read_at: datetime | None = None
+) -> None:
     """Record pages; `total` is the service's total count."""
     envelope = wire.envelope(*pages, totalCount=len(pages) if total is None else total)
-    recording.record_pages(ListEnvelope[PageItem].model_validate(envelope))
+    recording.record_pages(ListEnvelope[PageItem].model_validate(envelope), read_at=read_at)
 
 
-def seed_audiences(*audiences: dict[str, Any], page_id: str = "page_1") -> None:
+def seed_audiences(
+    *audiences: dict[str, Any], page_id: str = "page_1", read_at: datetime | None = None
+) -> None:
     """Record audiences of a page, and their versions."""
-    recording.record_audiences(page_id, [Audience.model_validate(one) for one in audiences])
+    models = [Audience.model_validate(audience) for audience in audiences]
+    recording.record_audiences(page_id, models, read_at=read_at)
 
 
 def seed_subscription(**differs: Any) -> None:
@@ -84,7 +91,7 @@ def seed_approval(pk: int = 1, **columns: Any) -> ApprovalRequest:
     """Record a request for the approval of the release with this id, by somebody who is gone."""
     release = Release.objects.filter(pk=pk).first()
     now = timezone.now()
-    request = ApprovalRequest.objects.create(
+    approval = ApprovalRequest.objects.create(
         **{
             "pk": pk,
             "kind": ApprovalKind.PUBLISH,
@@ -97,8 +104,8 @@ def seed_approval(pk: int = 1, **columns: Any) -> ApprovalRequest:
         }
         | columns
     )
-    Release.objects.filter(pk=pk).update(approval=request, state=WAITING_FOR_APPROVAL, wake_at=now)
-    return request
+    Release.objects.filter(pk=pk).update(approval=approval, state=WAITING_FOR_APPROVAL, wake_at=now)
+    return approval
 
 
 def seed_view(owner: User | None, pk: int = 1, **columns: Any) -> SavedView:
@@ -110,14 +117,20 @@ def seed_view(owner: User | None, pk: int = 1, **columns: Any) -> SavedView:
     return SavedView.objects.create(**{"pk": pk, "owner": owner} | state | names | times | columns)
 
 
-def seed_outside_publish(number: int = 2, **columns: Any) -> OutsidePublish:
-    """Record that a version of `aud_1` went live outside Pressroom just now."""
+def seed_publication(number: int = 2, **columns: Any) -> Publication:
+    """Record that a version of `aud_1` went live just now; by default outside Pressroom.
+
+    What was live of its audience before ends.
+    """
     ids = {"page_id": "page_1", "audience_id": "aud_1", "version_id": f"ver_{number}"}
     names = {"audience_name": "Brightwater Foods", "page_name": "Fleet telematics"}
-    now = timezone.now()
-    return OutsidePublish.objects.create(
-        **{"version_number": number, "published_at": now, "noticed_at": now} | ids | names | columns
-    )
+    now = columns.get("started_at") or timezone.now()
+    times = {"started_at": now, "published_at": now, "seen_at": now, "last_seen_at": now}
+    reason = PublicationReason.OUTSIDE
+    values = {"version_number": number, "reason": reason} | times | ids | names | columns
+    before = Publication.objects.filter(page_id=values["page_id"], ended_at=None)
+    before.filter(audience_id=values["audience_id"]).update(ended_at=values["started_at"])
+    return Publication.objects.create(**values)
 
 
 def seed_target(pk: int = 1, **columns: Any) -> WebhookTarget:
@@ -131,11 +144,12 @@ def seed_target(pk: int = 1, **columns: Any) -> WebhookTarget:
 
 def seed_event(number: int = 1, **columns: Any) -> Event:
     """Record an event, which notifies no user."""
-    doing = f"Publishing version {number} of Brightwater Foods"
+    audience = "Brightwater Foods"
+    doing = f"Publishing version {number} of {audience}"
     about = {
         "kind": "publish_failed",
         "path": f"/activity/key-{number}/",
-        "facts": {"doing": doing},
+        "facts": {"doing": doing, "audience": audience},
     }
     return Event.objects.create(
         **{"key": f"event:{number}", "at": timezone.now()} | about | columns

@@ -48,7 +48,7 @@ def two_machines(folder: Path) -> Iterator[Pair]:
     with own_database() as database, own_cache() as cache, over_http(service) as service_url:
         dashboard = Dashboard(folder, service_url, database_url=database, cache_url=cache)
         dashboard.prepare()
-        with dashboard.started() as one, dashboard.started() as two:
-            ports = [urlsplit(machine.url).port or 0 for machine in (one, two)]
+        with dashboard.started() as item, dashboard.started() as two:
+            ports = [urlsplit(machine.url).port or 0 for machine in (item, two)]
             with balanced(*ports) as url:
-                yield Pair(url, [one, two], service)
+                yield Pair(url, [item, two], service)

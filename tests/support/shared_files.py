@@ -34,13 +34,13 @@ def settings() -> str:
 def made_once(name: str, make: Callable[[Path], None]) -> Path:
     """Return the file of that name; the first caller creates it while others wait."""
     folder = Path(os.environ[RUN])
-    made, half_made = folder / name, folder / f"half-{name}"
+    created, half_made = folder / name, folder / f"half-{name}"
     with (folder / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not made.exists():
+        if not created.exists():
             make(half_made)
-            half_made.rename(made)
-    return made
+            half_made.rename(created)
+    return created
 
 
 def find_made(name: str) -> Path | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from dashboard.observability.log_format import JsonFormatter
+from dashboard.observability.log import JsonFormatter
 
 
 class Log(io.StringIO):

@@ -3,9 +3,23 @@
 from typing import Any
 
 import httpx
+from django.test import Client
+from django.utils import timezone
 
+from dashboard.ledger.models.operations import Outcome
+from dashboard.ledger.operations import AttemptResult
+from tests.conftest import logged_in, person
 from tests.faults.pages import good_answer, operation_of
 from tests.support import wire
+from tests.support.fake_service import FakeService
+from tests.support.operations import operation
+from tests.support.seeding import (
+    seed_delivery,
+    seed_notification,
+    seed_release,
+    seed_subscription,
+    seed_view,
+)
 
 AUDIENCE = "/pages/page_1/audiences/aud_1/"
 CALLS = f"{AUDIENCE}conversation/"
@@ -22,6 +36,9 @@ PAGES = {
     "version-list": [f"{AUDIENCE}versions/"],
     "version-compare": [f"{AUDIENCE}versions/compare/?from=live&to=latest"],
     "version-publish": [f"{AUDIENCE}versions/ver_2/publish/"],
+    "publish-progress": [f"{AUDIENCE}versions/ver_2/publish/progress/?operation=key-done"],
+    "version-scheduled": [f"{AUDIENCE}versions/ver_2/publish/scheduled/1/"],
+    "version-rollback": [f"{AUDIENCE}versions/ver_1/rollback/"],
     "conversation": [CALLS],
     "conversation-newer": [f"{CALLS}newer/"],
     "conversation-export": [f"{CALLS}export/?format=markdown"],
@@ -92,13 +109,25 @@ PARTIALS = [
     ("/notifications/", "notices-in"),
     (f"{CALLS}?q=hello", "found"),
     (f"{AUDIENCE}versions/ver_2/publish/", "dialogs"),
-    (f"{AUDIENCE}versions/ver_2/publish/?when=schedule&date=2020-01-01&time=14:00", "when-said"),
+    (
+        f"{AUDIENCE}versions/ver_2/publish/moment/?when=schedule&date=2020-01-01&time=14:00",
+        "when-said",
+    ),
     ("/activity/releases/2/", "release-2"),
 ]
 """URLs that htmx requests, with the target."""
 NOT_PAGES = {
     *(
         "page-draft",
+        "page-check",
+        "page-rows",
+        "page-field",
+        "page-discard",
+        "version-schedule",
+        "version-request",
+        "version-moment",
+        "rollback-progress",
+        "rollback-request",
         "audience-load",
         "subscription-active",
         "subscription-forget",
@@ -121,13 +150,29 @@ NOT_PAGES = {
     *("mfa_generate_recovery_codes", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"),
     *("release-item", "release-check", "release-publish", "release-continue", "release-stop"),
     *("release-cancel", "release-roll-back", "release-retry", "release-request-approval"),
-    "release-discard",
+    *("release-discard", "release-unschedule", "release-schedule-request"),
     *("subscription-add", "saved-view-save", "saved-view-move", "saved-view-default"),
     *("notification-read", "notifications-read", "page-opened", "follow", "overview-visited"),
     *("email-confirm", "email-reset", "target-secret", "target-test", "delivery-send"),
     *("approval-approve", "approval-decline", "approval-withdraw", "approval-send"),
 }
 """Forms without a page, URLs for machines, and pages that need a second factor."""
+
+
+def log_in_to_every_page(service: FakeService) -> Client:
+    """Record what the pages show, and log in Mia, who may open all of them."""
+    service.answer = answer
+    seed_subscription()
+    seed_delivery()
+    seed_view(None)
+    seed_release(1)
+    seed_release(2, state="running", started_at=timezone.now())
+    seed_release(3, state="finished", started_at=timezone.now(), finished_at=timezone.now())
+    mia = person("mia", "Publishers", "Administrators")
+    seed_notification(mia)
+    operation(mia, "key-done")
+    operation(mia, "key-unknown", ending=AttemptResult(Outcome.UNKNOWN))
+    return logged_in(mia)
 
 
 def answer(request: httpx.Request) -> httpx.Response:

@@ -8,9 +8,9 @@ from django.test import Client
 
 from tests.support.fake_service import FakeService
 from tests.support.html import text
+from tests.support.page_list import get
 from tests.support.seeding import seed_view
 from tests.web.every_page import answer
-from tests.web.pages.test_page_list import get
 
 pytestmark = pytest.mark.django_db
 
@@ -23,7 +23,7 @@ def test_one_screen_has_one_time_of_update(as_viewer: Client, fake_service: Fake
         assert not re.search(r"[Uu]pdated \d", body.replace("Updated ", "", 1)), address
 
 
-def test_viewers_have_no_column_of_what_they_may_not_do(
+def test_viewers_have_no_empty_columns(
     as_viewer: Client, as_publisher: Client, fake_service: FakeService
 ) -> None:
     fake_service.answer = answer
@@ -35,16 +35,14 @@ def test_viewers_have_no_column_of_what_they_may_not_do(
     assert columns[1] > 1
 
 
-def test_filters_that_apply_at_once_have_no_button_with_scripts(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_instant_filters_have_no_apply_button(as_viewer: Client, fake_service: FakeService) -> None:
     fake_service.answer = answer
     for address in ("/audiences/", "/pages/"):
         html = re.sub(r"<noscript>.*?</noscript>", "", get(as_viewer, address), flags=re.DOTALL)
         assert html.count(">Apply</button>") == 1, address  # That of the display.
 
 
-def test_a_view_that_is_saved_is_not_offered_to_be_saved(
+def test_a_saved_view_is_not_offered_again(
     as_viewer: Client, vera: User, fake_service: FakeService
 ) -> None:
     seed_view(vera, query="live=changed")

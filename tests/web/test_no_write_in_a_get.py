@@ -9,28 +9,16 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.urls import resolve
-from django.utils import timezone
 
-from dashboard.ledger.models.operations import Outcome
-from dashboard.ledger.operations import AttemptResult
-from tests.conftest import logged_in, person
 from tests.support.fake_service import FakeService
 from tests.support.matrix import sampled
-from tests.support.seeding import (
-    seed_delivery,
-    seed_notification,
-    seed_release,
-    seed_subscription,
-    seed_view,
-)
-from tests.web.activity.test_activity import operation
-from tests.web.every_page import PAGES, PARTIALS, answer
+from tests.web.every_page import PAGES, PARTIALS, log_in_to_every_page
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
 RECORDED = {
     *("pagerecord", "audiencerecord", "versionrecord", "subscriptionrecord", "listtotal"),
-    "outsidepublish",
+    "publication",
 }
 """Tables of the ledger that record the service's data."""
 SETTLES = ("version-publish", "operation")
@@ -40,19 +28,8 @@ _WRITTEN = re.compile(r'(?:INSERT (?:OR IGNORE )?INTO|UPDATE|DELETE FROM) "(\w+)
 
 @pytest.fixture
 def mia(fake_service: FakeService) -> Client:
-    """Log in Mia, who may do everything, with two operations and an otherwise empty ledger."""
-    fake_service.answer = answer
-    seed_subscription()
-    seed_delivery()
-    seed_view(None)
-    seed_release(1)
-    seed_release(2, state="running", started_at=timezone.now())
-    seed_release(3, state="finished", started_at=timezone.now(), finished_at=timezone.now())
-    user = person("mia", "Publishers", "Administrators")
-    seed_notification(user)
-    operation(user, "key-done")
-    operation(user, "key-unknown", ending=AttemptResult(Outcome.UNKNOWN))
-    return logged_in(user)
+    """Log in Mia, who may do everything, in an otherwise empty ledger."""
+    return log_in_to_every_page(fake_service)
 
 
 EVERY = [*((address, "") for addresses in PAGES.values() for address in addresses), *PARTIALS]
@@ -93,8 +70,8 @@ def test_every_page_opens_where_the_database_cannot_be_written(
     mia.raise_request_exception = False
     half = sampled(EVERY, pytestconfig, turn=0, of=2)
     with read_only():
-        statuses = {each: get(mia, *each).status_code for each in half}
-    assert {each: status for each, status in statuses.items() if status >= 500} == {}
+        statuses = {item: get(mia, *item).status_code for item in half}
+    assert {item: status for item, status in statuses.items() if status >= 500} == {}
 
 
 def test_a_get_writes_only_what_the_service_returned(
@@ -103,8 +80,8 @@ def test_a_get_writes_only_what_the_service_returned(
     written = set()
 
     def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        if found := _WRITTEN.match(sql):
-            written.add((resolve(opened[0].partition("?")[0]).url_name, found[1]))
+        if match := _WRITTEN.match(sql):
+            written.add((resolve(opened[0].partition("?")[0]).url_name, match[1]))
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(note):
@@ -112,4 +89,4 @@ def test_a_get_writes_only_what_the_service_returned(
             get(mia, *opened)
     assert ("page-list", "ledger_pagerecord") in written
     others = {(view, table.removeprefix("ledger_")) for view, table in written}
-    assert {each for each in others if each[1] not in RECORDED} == {SETTLES}
+    assert {other for other in others if other[1] not in RECORDED} == {SETTLES}

@@ -1,27 +1,39 @@
 """A row that raises something unexpected stops no other row, whichever task of a worker has it."""
 
-from datetime import timedelta
-from threading import Event as Signal
+import threading
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
 from django.contrib.auth.models import User
 from django.core import mail
+from django.db.models import F
 from django.utils import timezone
 
-from dashboard.embedded_api import event_worker
-from dashboard.embedded_api.models import DeliveryState as EventState
-from dashboard.embedded_api.models import SigningSecret, Subscription, WebhookDelivery, WebhookEvent
+from dashboard.embedded_api import deliveries
+from dashboard.embedded_api.models import (
+    EventDeliveryState,
+    SigningSecret,
+    Subscription,
+    WebhookDelivery,
+    WebhookEvent,
+)
 from dashboard.encryption import encrypt
 from dashboard.ledger.crawls import schedule_first_crawl
-from dashboard.ledger.models import Crawl, CrawlState, PageHint
+from dashboard.ledger.drafts import DELETE_OLD_DRAFTS
+from dashboard.ledger.models import Crawl, CrawlState
 from dashboard.ledger.operations import MARK_INTERRUPTED
-from dashboard.ledger.pruning import DELETE_EXPIRED
-from dashboard.notifications import sending, watches
-from dashboard.notifications.following import follow
-from dashboard.notifications.models import Delivery, DeliveryState, Event, Followed
-from dashboard.notifications.watches import WATCH
+from dashboard.notifications import sending
+from dashboard.notifications.models import (
+    Delivery,
+    DeliveryState,
+    Event,
+    Notification,
+    NotificationSettings,
+)
+from dashboard.notifications.recipients import NOTIFY
+from dashboard.notifications.watches import WATCH, WATCH_SERVICE
 from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release
 from dashboard.releases.hinted_reads import FOLLOW_HINTS, RETRY_AFTER, read_hinted
@@ -29,15 +41,16 @@ from dashboard.releases.models import HoldKind, Release, ReleaseState
 from dashboard.releases.worker import RELEASE_TASKS
 from dashboard.server.management.commands.worker import tasks_beside_releases
 from dashboard.service.crawl_task import CRAWL
+from dashboard.webhooks.models import PageHint
+from dashboard.webhooks.receiver import DELETE_OLD_DELIVERIES
 from dashboard.work.tasks import WorkerTask
-from tests.support import wire
 from tests.support.clock import Clock, stopped
 from tests.support.embedded_api_factories import make_subscription, make_version
 from tests.support.fake_service import Answer, FakeService
 from tests.support.hook_receiver import running_receiver
 from tests.support.many_audiences import Key
 from tests.support.release_service import PublishingAudiences, decide, work
-from tests.support.seeding import seed_audiences, seed_delivery, seed_event, seed_pages, seed_target
+from tests.support.seeding import seed_delivery, seed_event, seed_notification, seed_target
 
 WAITING = {"state": DeliveryState.WAITING, "attempts": 0, "problem": "", "status_code": None}
 CREATED = "page.version.created"
@@ -64,6 +77,22 @@ def check_failed(delivery: Delivery) -> None:
     assert delivery.problem == "Pressroom failed unexpectedly. The error was logged."
     assert delivery.wake_at
     assert delivery.wake_at > timezone.now()
+
+
+@pytest.mark.django_db
+def test_no_event_without_recipients_stops_the_others(clock: Clock, paula: User) -> None:
+    now = timezone.now()
+    bad = seed_event(1, wake_at=now, kind="of_another_release")
+    seed_event(2, wake_at=now, owner_ids=[paula.pk])
+    NOTIFY.run("worker-1", threading.Event())
+    assert Notification.objects.get().event.key == "event:2"
+    bad.refresh_from_db()
+    assert bad.wake_at == now + timedelta(seconds=5)
+    # It has an end, as any other failure.
+    clock.advance(timedelta(days=4).total_seconds())
+    NOTIFY.run("worker-1", threading.Event())
+    bad.refresh_from_db()
+    assert bad.wake_at is None
 
 
 @pytest.mark.django_db
@@ -109,7 +138,7 @@ def test_no_event_stops_the_others(clock: Clock, settings: Any) -> None:
         unreadable = make_subscription(url="https://xn--zzzzzzzz99999/", events=[CREATED])
         good = make_subscription(url=receiver.url, events=[CREATED])
         make_version()
-        event_worker.deliver_pending("worker-1")
+        deliveries.deliver_pending("worker-1")
     problem = WebhookDelivery.objects.get(subscription=bad).problem
     assert problem == "The service failed unexpectedly. The error was logged."
     results = {
@@ -117,9 +146,9 @@ def test_no_event_stops_the_others(clock: Clock, settings: Any) -> None:
         for delivery in WebhookDelivery.objects.all()
     }
     assert results == {
-        bad.pk: (EventState.WAITING, 1),
-        unreadable.pk: (EventState.GIVEN_UP, 1),
-        good.pk: (EventState.DELIVERED, 1),
+        bad.pk: (EventDeliveryState.WAITING, 1),
+        unreadable.pk: (EventDeliveryState.GIVEN_UP, 1),
+        good.pk: (EventDeliveryState.DELIVERED, 1),
     }
     assert len(receiver.received) == 1
 
@@ -130,17 +159,17 @@ def test_no_announcement_stops_the_others(clock: Clock) -> None:
     make_version()
     bad = WebhookEvent.objects.get()
     subscriptions.update(events=7)
-    event_worker.deliver_pending("worker-1")
+    deliveries.deliver_pending("worker-1")
     bad.refresh_from_db()
     assert (bad.announced_at, bad.failures) == (None, 1)
     subscriptions.update(events=[])
     make_version()
-    event_worker.deliver_pending("worker-1")
+    deliveries.deliver_pending("worker-1")
     assert WebhookEvent.objects.exclude(announced_at=None).exclude(pk=bad.pk).count() == 1
     subscriptions.update(events=7)
     for _ in range(30):
         clock.advance(3600)
-        event_worker.deliver_pending("worker-1")
+        deliveries.deliver_pending("worker-1")
     bad.refresh_from_db()
     assert bad.announced_at
     assert not WebhookDelivery.objects.exists()
@@ -198,19 +227,18 @@ def test_no_hint_stops_the_others(clock: Clock, fake_service: FakeService) -> No
 
 @pytest.mark.django_db
 def test_nothing_watched_stops_the_others(
-    clock: Clock, vera: User, fake_service: FakeService
+    clock: Clock, vera: User, paula: User, settings: Any
 ) -> None:
-    for page_id in ("page_1", "page_2"):
-        seed_pages(wire.page(pageId=page_id))
-        seed_audiences(wire.audience(), page_id=page_id)
-        follow(vera, page_id)
-    Followed.objects.filter(page_id="page_1").update(snapshot=["no", "mapping"])
-    clock.advance(60)
-    for page_id in ("page_1", "page_2"):
-        latest = wire.version(versionId="ver_9", versionNumber=9)
-        seed_audiences(wire.audience(latestVersion=latest), page_id=page_id)
-    watches.look_once()
-    assert Event.objects.get(kind="followed_changed").page_id == "page_2"
+    settings.EMAIL_IS_ON = True
+    User.objects.update(email=F("username"))
+    for user in (vera, paula):
+        seed_notification(user)
+    # No hour comes before this one.
+    NotificationSettings.objects.create(user=vera, digested_at=datetime.min.replace(tzinfo=UTC))
+    clock.advance((32 - timezone.now().hour) * 3600)
+    Event.objects.update(at=timezone.now())
+    WATCH.run("worker-1", threading.Event())
+    assert Delivery.objects.get().user == paula
 
 
 @pytest.mark.django_db
@@ -221,12 +249,12 @@ def test_no_page_stops_the_crawl(clock: Clock, fake_service: FakeService, settin
         service.add(1, page_id=page_id)
     fake_service.answer = broken_for_bad(service)
     schedule_first_crawl(timezone.now())
-    CRAWL.run("worker-1", Signal())
+    CRAWL.run("worker-1", threading.Event())
     crawl = Crawl.objects.get()
     assert (crawl.state, crawl.audiences, crawl.problems) == (CrawlState.FINISHED, 1, 1)
     Crawl.objects.update(wake_at=timezone.now())
     fake_service.answer = lambda _: 1 / 0  # type: ignore[return-value]
-    CRAWL.run("worker-1", Signal())
+    CRAWL.run("worker-1", threading.Event())
     crawl.refresh_from_db()
     assert (crawl.state, crawl.worker_id) == (CrawlState.FAILED, "")
     assert crawl.wake_at > timezone.now()
@@ -236,15 +264,16 @@ def test_each_task_of_a_worker_is_tested_here(settings: Any) -> None:
     settings.CRAWL_RATE = 1
     tested: set[WorkerTask] = {
         *(
+            NOTIFY,
             sending.DELIVER_EMAILS,
             sending.DELIVER_WEBHOOKS,
-            WATCH,
+            *(WATCH, WATCH_SERVICE),
             FOLLOW_HINTS,
             MARK_INTERRUPTED,
-            DELETE_EXPIRED,
+            *(DELETE_OLD_DRAFTS, DELETE_OLD_DELIVERIES),
             *RELEASE_TASKS,
             CRAWL,
         ),
-        *(event_worker.DELIVER_EVENTS, event_worker.DELETE_OLD_EVENTS),
+        *(deliveries.DELIVER_EVENTS, deliveries.DELETE_OLD_EVENTS),
     }
     assert tested == {*RELEASE_TASKS, *tasks_beside_releases()}

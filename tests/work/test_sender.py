@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.work.sender import PLACES, SLOW_S, Kind, Receiver, Sender
+from dashboard.work.sender import PLACES, SLOW_S, DueReceiver, OwnerKind, Sender
 from tests.support.clock import Clock, advanced_by_hand
 
 pytestmark = pytest.mark.same_on_any_database
@@ -16,27 +16,27 @@ NOW = datetime(2026, 11, 25, tzinfo=UTC)
 PATIENCE_S = 30
 
 
-def receiver(number: int, **columns: Any) -> Receiver:
+def receiver(number: int, **columns: Any) -> DueReceiver:
     url = f"https://{number}.example/hook"
     owner = f"user {number}"
-    return replace(Receiver(number, url, owner, due_at=NOW, kind=Kind.PERSON), **columns)
+    return replace(DueReceiver(number, url, owner, due_at=NOW, kind=OwnerKind.PERSON), **columns)
 
 
 class Outbox:
     """What is due, one message to each receiver, and who is being sent to."""
 
-    def __init__(self, *receivers: Receiver) -> None:
+    def __init__(self, *receivers: DueReceiver) -> None:
         self.waiting = list(receivers)
         self.begun: list[Any] = []
         self.lock = Lock()
         self.may_end = Event()
         self.silent: set[Any] = set()
 
-    def due(self) -> Iterable[Receiver]:
+    def due(self) -> Iterable[DueReceiver]:
         with self.lock:
             return list(self.waiting)
 
-    def send(self, receiver: Receiver) -> None:
+    def send(self, receiver: DueReceiver) -> None:
         with self.lock:
             self.waiting.remove(receiver)
             self.begun.append(receiver.pk)
@@ -62,7 +62,7 @@ def test_silent_receivers_of_persons_delay_nobody_else() -> None:
     thread = Thread(target=Sender().run, args=(outbox.due, outbox.send, stop))
     thread.start()
     wait_until(lambda: len(outbox.begun) == PLACES)
-    outbox.waiting += [receiver(8, kind=Kind.SUBSCRIPTION), receiver(9, kind=Kind.TEAM)]
+    outbox.waiting += [receiver(8, kind=OwnerKind.SUBSCRIPTION), receiver(9, kind=OwnerKind.TEAM)]
     wait_until(lambda: outbox.has_begun(8, 9))
     assert len(outbox.begun) == PLACES + 2
     outbox.may_end.set()
@@ -71,7 +71,7 @@ def test_silent_receivers_of_persons_delay_nobody_else() -> None:
 
 
 @pytest.mark.parametrize("shared", [{"url": "https://same.example/"}, {"owner": "user 1"}])
-def test_a_host_and_an_owner_are_served_one_at_a_time(shared: dict[str, str]) -> None:
+def test_each_host_and_owner_is_served_in_turn(shared: dict[str, str]) -> None:
     outbox = Outbox(receiver(1, **shared), receiver(2, **shared), receiver(3))
     outbox.silent = {1, 2}
     thread = Thread(target=Sender().run, args=(outbox.due, outbox.send, Event()))
@@ -87,12 +87,12 @@ def test_teams_come_first_and_silent_hosts_last(monkeypatch: pytest.MonkeyPatch)
     clock: Clock = advanced_by_hand(monkeypatch)
     sender, outbox = Sender(), Outbox(receiver(1))
 
-    def send(receiver: Receiver) -> None:
+    def send(receiver: DueReceiver) -> None:
         outbox.send(receiver)
         clock.advance(SLOW_S + 1 if receiver.pk == 1 else 0)
 
     sender.send_here(outbox.due, send)
-    team, person = receiver(3, kind=Kind.TEAM), receiver(2)
+    team, person = receiver(3, kind=OwnerKind.TEAM), receiver(2)
     outbox.waiting = [receiver(1), person, team]
     sender.send_here(outbox.due, send)
     assert outbox.begun == [1, 3, 2, 1]
@@ -101,7 +101,7 @@ def test_teams_come_first_and_silent_hosts_last(monkeypatch: pytest.MonkeyPatch)
 def test_a_receiver_that_raises_is_put_aside(caplog: pytest.LogCaptureFixture) -> None:
     outbox = Outbox(receiver(1), receiver(2))
 
-    def send(receiver: Receiver) -> None:
+    def send(receiver: DueReceiver) -> None:
         if receiver.pk == 1:
             outbox.begun.append(1)
             raise ZeroDivisionError
@@ -109,7 +109,7 @@ def test_a_receiver_that_raises_is_put_aside(caplog: pytest.LogCaptureFixture) -
 
     Sender().run(outbox.due, send, Event())
     assert sorted(outbox.begun) == [1, 2]
-    assert "Sending to Receiver" in caplog.text
+    assert "Sending to DueReceiver" in caplog.text
     assert "1.example" not in caplog.text
 
 

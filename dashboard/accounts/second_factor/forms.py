@@ -42,14 +42,14 @@ class CodeFormMixin(forms.Form):
     def clean_code(self) -> str:
         """Accept each code of the app and each recovery code once."""
         code = "".join(self.cleaned_data["code"].split())
-        held = Authenticator.objects.filter(user=self.user).exclude(
+        factors = Authenticator.objects.filter(user=self.user).exclude(
             type=Authenticator.Type.WEBAUTHN
         )
         is_unreadable = False
-        for each in held:
+        for factor in factors:
             try:
-                if _is_right(each, code):
-                    self.authenticator = each
+                if _is_right(factor, code):
+                    self.authenticator = factor
                     return code
             except DecryptionError:
                 is_unreadable = True
@@ -63,20 +63,17 @@ class CodeFormMixin(forms.Form):
         raise ValidationError(NO_MATCH, code="incorrect_code")
 
 
-def _is_right(held: Authenticator, code: str) -> bool:
-    """Whether the code is valid for this factor. Raises DecryptionError."""
-    if held.type == Authenticator.Type.RECOVERY_CODES:
-        return bool(held.wrap().validate_code(code))
-    if not validate_totp_code(decrypt(held.data["secret"]), code):
+def _is_right(factor: Authenticator, code: str) -> bool:
+    if factor.type == Authenticator.Type.RECOVERY_CODES:
+        return bool(factor.wrap().validate_code(code))
+    if not validate_totp_code(decrypt(factor.data["secret"]), code):
         return False
-    if not spend_code(held, code):
+    if not spend_code(factor, code):
         raise ValidationError("Code already used. Wait for the next one.", code="used_code")
     return True
 
 
 class SecondStepForm(CodeFormMixin, AuthenticateForm):  # type: ignore[misc]  # it has no types
-    """The code after the password."""
-
     code = code_field(CODE_LABEL)
 
 
@@ -87,8 +84,6 @@ class CodeAgainForm(CodeFormMixin, ReauthenticateForm):  # type: ignore[misc]  #
 
 
 class PasswordAgainForm(PasswordForm):  # type: ignore[misc]  # it has no types
-    """The password before a sensitive change."""
-
     password = forms.CharField(
         strip=False,
         label_suffix="",
@@ -98,7 +93,6 @@ class PasswordAgainForm(PasswordForm):  # type: ignore[misc]  # it has no types
     )
 
     def clean_password(self) -> str:
-        """Check the password; the view counts wrong ones."""
         password: str = self.cleaned_data["password"]
         if not self.user.check_password(password):
             raise ValidationError("Incorrect password.")
@@ -112,7 +106,6 @@ class AppForm(ActivateTOTPForm):  # type: ignore[misc]  # it has no types
     secret: str
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Load the secret from the session, or store a new one there."""
         super().__init__(*args, **kwargs)
         session = context.request.session
         try:
@@ -122,7 +115,6 @@ class AppForm(ActivateTOTPForm):  # type: ignore[misc]  # it has no types
         session[SECRET_SESSION_KEY] = encrypt(self.secret)
 
     def clean_code(self) -> str:
-        """Check the code, with our error message."""
         code = "".join(self.cleaned_data["code"].split())
         if not validate_totp_code(self.secret, code):
             raise ValidationError(NO_MATCH, code="incorrect_code")
@@ -130,8 +122,6 @@ class AppForm(ActivateTOTPForm):  # type: ignore[misc]  # it has no types
 
 
 class PasskeyForm(AddWebAuthnForm):  # type: ignore[misc]  # it has no types
-    """The browser's response for a new passkey, and its name."""
-
     name = forms.CharField(
         label="Passkey name",
         label_suffix="",
@@ -142,7 +132,6 @@ class PasskeyForm(AddWebAuthnForm):  # type: ignore[misc]  # it has no types
     )
 
     def clean(self) -> dict[str, Any]:
-        """Check the browser's response."""
         try:
             cleaned: dict[str, Any] = super().clean()
         except INVALID_PASSKEY_ERRORS:
@@ -151,10 +140,7 @@ class PasskeyForm(AddWebAuthnForm):  # type: ignore[misc]  # it has no types
 
 
 class PasskeyStepForm(AuthenticateWebAuthnForm):  # type: ignore[misc]  # it has no types
-    """The browser's response for a passkey after the password."""
-
     def clean_credential(self) -> Authenticator:
-        """Return the matching passkey."""
         try:
             return super().clean_credential()
         except INVALID_PASSKEY_ERRORS:

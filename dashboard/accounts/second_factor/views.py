@@ -27,6 +27,7 @@ from django.urls import reverse_lazy
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
+from dashboard.accounts.models import SignInEventKind
 from dashboard.accounts.overview import factors_of
 from dashboard.accounts.permissions import AuthenticatedRequest
 from dashboard.accounts.second_factor.forms import (
@@ -38,38 +39,29 @@ from dashboard.accounts.second_factor.forms import (
     PasswordAgainForm,
     SecondStepForm,
 )
-from dashboard.accounts.second_factor.policy import (
-    count_wrong_try,
-    record_second_factor,
-    spend_code,
-)
+from dashboard.accounts.second_factor.policy import count_wrong_try, spend_code
+from dashboard.accounts.sessions import record_second_factor
+from dashboard.accounts.sign_in import record_sign_in_event
 from dashboard.accounts.views import ThrottledMixin
 from dashboard.ledger.models.operations import actor_name
-from dashboard.ledger.models.sign_in import SignInEventKind
-from dashboard.ledger.sign_in import record_sign_in_event
 
 
 class SecondStep(ThrottledMixin, AuthenticateView):  # type: ignore[misc]  # it has no types
-    """After the password: a code, a recovery code or a passkey."""
-
     form_class = SecondStepForm
     webauthn_form_class = PasskeyStepForm
     template_name = "accounts/second_step.html"
 
     def throttled_user(self) -> User:
-        """Return the user who is about to log in."""
         user: User = self.stage.login.user
         return user
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Add the types of the user's factors."""
         context = super().get_context_data(**kwargs)
-        held = Authenticator.objects.filter(user=self.throttled_user())
-        context["kinds"] = set(held.values_list("type", flat=True))
+        factors = Authenticator.objects.filter(user=self.throttled_user())
+        context["kinds"] = set(factors.values_list("type", flat=True))
         return context
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Log in, mark the session, and record the use of a recovery code."""
         user = self.throttled_user()
         record_second_factor(self.request, user)
         response: HttpResponse = super().form_valid(form)
@@ -83,35 +75,26 @@ class SecondStep(ThrottledMixin, AuthenticateView):  # type: ignore[misc]  # it 
 
 
 class PasswordAgain(ThrottledMixin, ReauthenticateView):  # type: ignore[misc]  # it has no types
-    """The password, before a sensitive change."""
-
     form_class = PasswordAgainForm
     template_name = "accounts/confirm_password.html"
 
 
 class CodeAgain(ThrottledMixin, ReauthenticateByCodeView):  # type: ignore[misc]  # it has no types
-    """A code before a sensitive change, for users without a password."""
-
     template_name = "accounts/confirm_password.html"
     form_class = CodeAgainForm
 
 
 class PasskeyAgain(ThrottledMixin, ReauthenticateWebAuthnView):  # type: ignore[misc]  # no types
-    """A passkey before a sensitive change."""
-
     template_name = "accounts/confirm_password.html"
     form_class = PasskeyAgainForm
 
     def form_invalid(self, form: Any) -> HttpResponse:
-        """Count the try, and render the form again."""
         count_wrong_try(self.request, self.throttled_user())
         response: HttpResponse = self.render_to_response(self.get_context_data(), status=422)
         return response
 
 
 class RecordedMixin:
-    """Mixin: record a change of the user's own factors, and show a message."""
-
     request: AuthenticatedRequest
     event_kind: SignInEventKind
     success_message: str
@@ -119,7 +102,6 @@ class RecordedMixin:
     """Whether the change proves that the user has the factor."""
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Change the factors, mark the session if the factor was shown, and record the change."""
         response: HttpResponse = super().form_valid(form)  # type: ignore[misc]
         user = self.request.user
         if self.shows_factor:
@@ -131,8 +113,6 @@ class RecordedMixin:
 
 @method_decorator(never_cache, name="dispatch")
 class SetUpApp(RecordedMixin, ActivateTOTPView):  # type: ignore[misc]  # it has no types
-    """Set up an app: show the secret, and verify the first code."""
-
     form_class = AppForm
     template_name = "accounts/authenticator_app.html"
     event_kind = SignInEventKind.APP_ADDED
@@ -140,7 +120,6 @@ class SetUpApp(RecordedMixin, ActivateTOTPView):  # type: ignore[misc]  # it has
     shows_factor = True
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Save the app, and mark the first code as used."""
         response = super().form_valid(form)
         app = Authenticator.objects.get(user=self.request.user, type=Authenticator.Type.TOTP)
         spend_code(app, form.cleaned_data["code"])
@@ -148,8 +127,6 @@ class SetUpApp(RecordedMixin, ActivateTOTPView):  # type: ignore[misc]  # it has
 
 
 class RemoveApp(RecordedMixin, DeactivateTOTPView):  # type: ignore[misc]  # it has no types
-    """Remove the app after confirmation."""
-
     template_name = "accounts/remove_second_factor.html"
     success_url = reverse_lazy("settings")
     extra_context = {"factor_name": "the authenticator app"}
@@ -158,8 +135,6 @@ class RemoveApp(RecordedMixin, DeactivateTOTPView):  # type: ignore[misc]  # it 
 
 
 class AddPasskey(RecordedMixin, AddWebAuthnView):  # type: ignore[misc]  # it has no types
-    """Let the browser create a passkey, and store its public key and name."""
-
     form_class = PasskeyForm
     template_name = "accounts/passkey.html"
     event_kind = SignInEventKind.PASSKEY_ADDED
@@ -167,7 +142,6 @@ class AddPasskey(RecordedMixin, AddWebAuthnView):  # type: ignore[misc]  # it ha
     shows_factor = True
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Add the passkey request for the browser."""
         context: dict[str, Any] = super().get_context_data(**kwargs)
         # The library creates a new form; use the submitted one.
         context["form"] = kwargs.get("form") or context["form"]
@@ -177,15 +151,12 @@ class AddPasskey(RecordedMixin, AddWebAuthnView):  # type: ignore[misc]  # it ha
 
 
 class RemovePasskey(RecordedMixin, RemoveWebAuthnView):  # type: ignore[misc]  # it has no types
-    """Remove a passkey after confirmation."""
-
     template_name = "accounts/remove_second_factor.html"
     success_url = reverse_lazy("settings")
     event_kind = SignInEventKind.PASSKEY_REMOVED
     success_message = "Passkey removed."
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Add the passkey's name."""
         context: dict[str, Any] = super().get_context_data(**kwargs)
         return {**context, "factor_name": f"the passkey “{self.object.wrap().name}”"}
 
@@ -204,15 +175,12 @@ class RecoveryCodes(ViewRecoveryCodesView):  # type: ignore[misc]  # it has no t
         return response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Add the codes as a file to download."""
         context: dict[str, Any] = super().get_context_data(**kwargs)
         text = "\n".join(context["unused_codes"]) + "\n"
         return {**context, "text": text, "file": f"data:text/plain;charset=utf-8,{quote(text)}"}
 
 
 class NewRecoveryCodes(RecordedMixin, GenerateRecoveryCodesView):  # type: ignore[misc]  # it has no types
-    """Replace the recovery codes after confirmation."""
-
     template_name = "accounts/new_codes.html"
     event_kind = SignInEventKind.CODES_RENEWED
     success_message = "Your old recovery codes no longer work."

@@ -29,7 +29,6 @@ Sources: OpenID EAP ACR values 1.0, REFEDS MFA, PAPE 1.0."""
 
 
 def is_configured() -> bool:
-    """Whether a provider is configured."""
     return settings.OIDC_ISSUER is not None
 
 
@@ -43,19 +42,21 @@ def map_groups(claims: Mapping[str, Any]) -> list[str]:
 def claims_second_factor(claims: Mapping[str, Any]) -> bool:
     """Whether the claims name a second factor, or the organization always requires one."""
     amr = claims.get("amr")
-    methods = {each for each in amr if isinstance(each, str)} if isinstance(amr, list) else set()
+    methods = (
+        {method for method in amr if isinstance(method, str)} if isinstance(amr, list) else set()
+    )
     has_level = claims.get("acr") in ACR_OF_SECOND_FACTORS
     return settings.OIDC_ASSURES_SECOND_FACTOR or has_level or bool(methods & AMR_OF_SECOND_FACTORS)
 
 
-def sync_groups(user: User, given: list[str]) -> None:
-    """Add the given groups, and remove the other groups of OIDC_GROUPS.
+def sync_groups(user: User, names: list[str]) -> None:
+    """Add the groups of these names, and remove the other groups of OIDC_GROUPS.
 
     Groups that OIDC_GROUPS does not name are unchanged.
     """
     managed = {ours for _, ours in settings.OIDC_GROUPS}
-    user.groups.remove(*Group.objects.filter(name__in=managed - set(given)))
-    user.groups.add(*Group.objects.filter(name__in=given))
+    user.groups.remove(*Group.objects.filter(name__in=managed - set(names)))
+    user.groups.add(*Group.objects.filter(name__in=names))
 
 
 def sync_profile(user: User, claims: Mapping[str, str]) -> None:
@@ -69,12 +70,10 @@ def sync_profile(user: User, claims: Mapping[str, str]) -> None:
 
 
 def organisation_name() -> str:
-    """Return the provider's name, or "" if none is configured."""
     return settings.OIDC_NAME if is_configured() else ""
 
 
 def provider_account(user: User) -> SocialAccount | None:
-    """Return the user's account at the configured provider, or None."""
     return SocialAccount.objects.filter(user=user, provider=settings.OIDC_ISSUER).first()
 
 

@@ -18,17 +18,19 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
 from django.contrib.auth.decorators import login_not_required
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 from requests import RequestException
 
+from dashboard.accounts.models import SignInEventKind
 from dashboard.accounts.permissions import AuthenticatedRequest
 from dashboard.accounts.policy_views import requires_reauthentication
 from dashboard.accounts.provider import OrganisationAdapter, OrganisationProvider
-from dashboard.accounts.second_factor.policy import is_stale
-from dashboard.accounts.sessions import stay_signed_in
+from dashboard.accounts.sessions import is_stale, stay_signed_in
+from dashboard.accounts.sign_in import record_sign_in_event
 from dashboard.accounts.single_sign_on.policy import (
     connection_error,
     is_configured,
@@ -36,8 +38,6 @@ from dashboard.accounts.single_sign_on.policy import (
     sync_groups,
 )
 from dashboard.ledger.models.operations import actor_name
-from dashboard.ledger.models.sign_in import SignInEventKind
-from dashboard.ledger.sign_in import record_sign_in_event
 
 _logger = logging.getLogger(__name__)
 
@@ -61,7 +61,6 @@ def single_sign_on(request: HttpRequest) -> HttpResponse:
 @never_cache
 @login_not_required
 def single_sign_on_callback(request: HttpRequest) -> HttpResponse:
-    """Process the provider's response: log in, connect the account, or refuse."""
     _require_provider()
     client = OrganisationAdapter(request, OrganisationProvider.id)
     response: HttpResponse = OAuth2CallbackView.adapter_view(client)(request)
@@ -73,7 +72,6 @@ def single_sign_on_callback(request: HttpRequest) -> HttpResponse:
 @never_cache
 @requires_reauthentication
 def organisation_connect(request: AuthenticatedRequest) -> HttpResponse:
-    """Explain connecting an account to the provider, with a link to the provider."""
     _require_provider()
     if provider_account(request.user):
         return redirect("settings")
@@ -89,7 +87,6 @@ def organisation_connect(request: AuthenticatedRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires_reauthentication
 def organisation_disconnect(request: AuthenticatedRequest) -> HttpResponse:
-    """Disconnect the account from the provider after confirmation."""
     _require_provider()
     user, name = request.user, settings.OIDC_NAME
     account = provider_account(user)
@@ -98,15 +95,16 @@ def organisation_disconnect(request: AuthenticatedRequest) -> HttpResponse:
         return redirect("settings")
     if request.method != "POST":
         return render(request, "accounts/disconnect.html", {"organisation": name})
-    account.delete()
-    record_sign_in_event(SignInEventKind.DISCONNECTED, by=actor_name(user), user=user)
+    with transaction.atomic():
+        # Together: the event signs the other browsers out.
+        account.delete()
+        record_sign_in_event(SignInEventKind.DISCONNECTED, by=actor_name(user), user=user)
     stay_signed_in(request, user)
     messages.success(request, f"Disconnected from {name}. Your other browsers are signed out.")
     return redirect("settings")
 
 
 def connect_account(request: HttpRequest, login: SocialLogin) -> HttpResponse:
-    """Connect the signed-in user's account to the provider's, or show why not."""
     if is_stale(request):
         logout(request)
     user = request.user
@@ -136,19 +134,16 @@ def refuse(
 
 
 def refuse_unconnected(request: HttpRequest) -> HttpResponse:
-    """Refuse a login whose account is not connected, and explain how to connect it."""
     log_refusal("An unconnected account has that name or email address")
     context = {"organisation": settings.OIDC_NAME}
     return render(request, "accounts/to_be_connected.html", context, status=403)
 
 
 def log_refusal(reason: str, error: Exception | None = None) -> None:
-    """Log why a login by the provider was refused, without personal data."""
     _logger.warning("Provider sign-in rejected: %s", reason.rstrip("."), exc_info=error)
 
 
 def render_refusal(request: HttpRequest, why: str, *, status: int = 403) -> HttpResponse:
-    """Show why a login was refused."""
     return render(request, "accounts/sign_in_failed.html", {"why": why}, status=status)
 
 

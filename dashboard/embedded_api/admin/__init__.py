@@ -3,15 +3,15 @@
 from django.conf import settings
 from django.contrib import admin
 
-from dashboard.embedded_api.admin.audiences import AudienceAdmin
-from dashboard.embedded_api.admin.conversations import ConversationAdmin
-from dashboard.embedded_api.admin.deliveries import SigningSecretAdmin, WebhookDeliveryAdmin
-from dashboard.embedded_api.admin.keys import ApiKeyAdmin
+from dashboard.embedded_api.admin.audiences import AudienceAdmin, ConversationAdmin
 from dashboard.embedded_api.admin.pages import PageAdmin
-from dashboard.embedded_api.admin.people import PersonAdmin
-from dashboard.embedded_api.admin.tenants import TenantAdmin
+from dashboard.embedded_api.admin.tenants import ApiKeyAdmin, PersonAdmin, TenantAdmin
 from dashboard.embedded_api.admin.versions import VersionAdmin
-from dashboard.embedded_api.admin.webhooks import SubscriptionAdmin
+from dashboard.embedded_api.admin.webhooks import (
+    SigningSecretAdmin,
+    SubscriptionAdmin,
+    WebhookDeliveryAdmin,
+)
 from dashboard.embedded_api.models import (
     ApiKey,
     Audience,

@@ -1,13 +1,23 @@
-"""Audiences in the Django admin, with their versions and their conversation."""
+"""Audiences in the Django admin, with their versions, and their conversations, read-only."""
 
+import json
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.utils import display_for_value
 from django.contrib.admin.widgets import AdminTextInputWidget
 from django.http import HttpRequest
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
-from dashboard.embedded_api.admin.archiving import ArchivingAdmin
-from dashboard.embedded_api.admin.base import moment_of
+from dashboard.contract.wire import read_timestamp
+from dashboard.embedded_api.admin.base import (
+    ArchivingAdmin,
+    ReadOnlyInline,
+    ServiceAdmin,
+    moment_of,
+)
 from dashboard.embedded_api.admin.forms import ServiceForm
 from dashboard.embedded_api.admin.versions import shown_status
 from dashboard.embedded_api.models import Audience, Conversation, Person, Version
@@ -52,27 +62,11 @@ class AudienceForm(ServiceForm):
         return prospect_id
 
 
-class _ReadOnlyInline(admin.TabularInline):  # type: ignore[type-arg]  # not so at run time
-    extra = 0
-    can_delete = False
-    show_change_link = True
-
-    created = moment_of("created_at", "Created")
-    updated = moment_of("updated_at", "Updated")
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Leave adding to the version's own page, which numbers it."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Leave changes to the version's own page."""
-        return False
-
-
-class VersionInline(_ReadOnlyInline):
-    """The versions of an audience, newest first."""
+class VersionInline(ReadOnlyInline):
+    """Its own page numbers a new version, and changes one."""
 
     model = Version
+    show_change_link = True
     ordering = ("-version_number",)
     fields = readonly_fields = ("version_number", "status", "created", "queued", "published")
 
@@ -81,30 +75,26 @@ class VersionInline(_ReadOnlyInline):
 
     @admin.display(description="Status")
     def status(self, row: Version) -> str:
-        """Return the status at this moment."""
         return shown_status(row)
 
 
-class ConversationInline(_ReadOnlyInline):
+class ConversationInline(ReadOnlyInline):
     """The conversation of an audience; its own page shows the messages."""
 
     model = Conversation
+    show_change_link = True
     fields = readonly_fields = ("id", "message_count", "pending_count", "created", "updated")
 
     @admin.display(description="Messages")
     def message_count(self, row: Conversation) -> int:
-        """Return the number of messages."""
         return len(row.messages)
 
     @admin.display(description="Pending changes")
     def pending_count(self, row: Conversation) -> int:
-        """Return the number of pending changes."""
         return len(row.pending_changes)
 
 
 class AudienceAdmin(ArchivingAdmin):
-    """Audiences. Versions are added and published on their own pages."""
-
     form = AudienceForm
     list_display = ("__str__", "page", "prospect_route_key", "created", "archived")
     list_filter = (("archived_at", admin.EmptyFieldListFilter), "is_new_page_agent", "tenant")
@@ -124,7 +114,82 @@ class AudienceAdmin(ArchivingAdmin):
         return (VersionInline, ConversationInline) if has_conversation else (VersionInline,)
 
     def save_model(self, request: HttpRequest, obj: Audience, form: Any, change: Any) -> None:
-        """Save the audience; a new one belongs to the tenant of its page."""
         if not change:
             obj.tenant_id = obj.page.tenant_id
         super().save_model(request, obj, form, change)
+
+
+_MAX_TEXT = 2_000
+"""Characters of a text or a tool call that are shown. A result may have 200 KB."""
+
+
+class ConversationAdmin(ServiceAdmin):
+    """Conversations are records: an agent writes them, and they are deleted with their audience."""
+
+    list_display = ("id", "audience", "message_count", "created", "updated")
+    list_select_related = ("audience",)
+    search_fields = ("id", "audience__id", "audience__custom_name", "audience__computed_name")
+    ordering = ("-created_at", "-id")
+    fields = ("id", "audience", "created", "updated", "pending", "shown_messages")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Conversation | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Conversation | None = None) -> bool:
+        return False
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return self.fields
+
+    @admin.display(description="Messages")
+    def message_count(self, row: Conversation) -> int:
+        return len(row.messages)
+
+    @admin.display(description="Pending changes")
+    def pending(self, row: Conversation) -> SafeString | str:
+        return _changes(row.pending_changes) or "No pending changes"
+
+    @admin.display(description="Messages")
+    def shown_messages(self, row: Conversation) -> SafeString:
+        items = (
+            (
+                message.get("messageId", "-"),
+                display_for_value(read_timestamp(message.get("timestamp")), "-"),
+                _cut(message.get("content") or ""),
+                _tool_calls(message.get("toolCalls") or []),
+                _changes(message.get("changes") or []),
+            )
+            for message in row.messages
+        )
+        item = "<li><p><b>{}</b>, {}</p><p>{}</p>{}{}</li>"
+        return format_html("<ol>{}</ol>", format_html_join("", item, items))
+
+
+def _tool_calls(calls: Iterable[dict[str, Any]]) -> SafeString:
+    rows = (
+        (call.get("name", "-"), _cut(json.dumps(call, indent=2, ensure_ascii=False)))
+        for call in calls
+    )
+    # What is wide scrolls, by keyboard too.
+    return format_html_join("", '<p>Tool call: {}</p><pre tabindex="0">{}</pre>', rows)
+
+
+def _changes(changes: Iterable[dict[str, Any]]) -> SafeString:
+    rows = (
+        (
+            change.get("changeId", "-"),
+            _cut(change.get("previousValue") or ""),
+            _cut(change.get("newValue") or ""),
+        )
+        for change in changes
+    )
+    item = "<p>Change {}</p><p><del>{}</del></p><p><ins>{}</ins></p>"
+    return format_html_join("", item, rows)
+
+
+def _cut(text: str) -> str:
+    rest = len(text) - _MAX_TEXT
+    return f"{text[:_MAX_TEXT]}… ({rest:,} more characters)" if rest > 0 else text

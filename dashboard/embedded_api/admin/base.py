@@ -1,31 +1,69 @@
-"""What the admin pages of the service's objects have in common."""
+"""What the admin pages of the service's objects have in common, archiving included."""
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
 from typing import Any
 
-from django.contrib import admin
-from django.contrib.admin.utils import display_for_value
+from django.contrib import admin, messages
+from django.contrib.admin.utils import display_for_value, quote
 from django.core.exceptions import PermissionDenied
-from django.db import models, transaction
-from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.db import IntegrityError, models, transaction
+from django.db.models import Case, QuerySet, Value, When
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
-from dashboard.contract.dates import read_date
+from dashboard import clock
+from dashboard.contract.wire import read_date
 from dashboard.embedded_api.admin.forms import JsonField, ServiceForm, TextField
-from dashboard.embedded_api.ids import uuid7_now
+from dashboard.embedded_api.ids import last_uuid7_of, uuid7_now
 from dashboard.embedded_api.keys import default_tenant
 from dashboard.embedded_api.models import Conversation, Page, Version
-from dashboard.redaction import redact_secret
+from dashboard.texts import redact_secret
 
 
 def moment_of(column: str, description: str) -> Callable[[Any, Any], str]:
-    """Return a column of the admin that shows a mark as a date and time."""
-
     @admin.display(description=description, ordering=column, empty_value="-")
-    def shown(self: Any, row: Any) -> str:
+    def moment(self: Any, row: Any) -> str:
         return str(display_for_value(read_date(getattr(row, column)), "-"))
 
-    return shown
+    return moment
+
+
+class StatusFilter(admin.SimpleListFilter):
+    title = parameter_name = "status"
+    statuses: type[StrEnum]
+    dates: Mapping[str, StrEnum]
+    """The statuses by the column of their date, the one that counts most first."""
+    otherwise: StrEnum
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(status.value, status.value) for status in self.statuses]
+
+    def queryset(self, request: HttpRequest, queryset: "QuerySet[Any]") -> Any:
+        if not self.value():
+            return queryset
+        until = last_uuid7_of(clock.now())
+        reached = [
+            When(**{f"{column}__lte": until}, then=Value(status.value))
+            for column, status in self.dates.items()
+        ]
+        status_now = Case(*reached, default=Value(self.otherwise.value))
+        return queryset.alias(status_now=status_now).filter(status_now=self.value())
+
+
+class ReadOnlyInline(admin.TabularInline):  # type: ignore[type-arg]  # not so at run time
+    extra = 0
+    can_delete = False
+
+    created = moment_of("created_at", "Created")
+    updated = moment_of("updated_at", "Updated")
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
 
 
 class SecretURLMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # not so at run time
@@ -39,11 +77,41 @@ class SecretURLMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # not so at r
 
     @admin.display(description="URL", ordering="url")
     def target(self, row: Any) -> str:
-        """Return the URL without a secret of a receiver."""
         return redact_secret(row.url)
 
 
-class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not so at run time
+class AddOnceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not so at run time
+    """The form that adds a row has its ID: sent again, it leads to the row that it has added."""
+
+    id_column = "id"
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        new_id = self.new_id(request)
+        rows = self.model._default_manager.filter(**{self.id_column: new_id})
+        try:
+            if row := rows.first():
+                return self._lead_to(request, row)
+            return super().add_view(request, form_url, (extra_context or {}) | {"new_id": new_id})
+        except IntegrityError:
+            # The same form was sent at the same moment.
+            if row := rows.first():
+                return self._lead_to(request, row)
+            raise
+
+    def new_id(self, request: HttpRequest) -> str:
+        sent = request.POST.get("new_id", "")
+        new: str = self.model._meta.get_field(self.id_column).get_default()
+        is_id = re.fullmatch(f"{new.partition('_')[0]}_[0-9a-z]{{26}}", sent)
+        return sent if is_id else new
+
+    def _lead_to(self, request: HttpRequest, row: models.Model) -> HttpResponse:
+        messages.info(request, "This form was already sent. Nothing was added again.")
+        return redirect(f"admin:{self.opts.label_lower.replace('.', '_')}_change", quote(row.pk))
+
+
+class ServiceAdmin(AddOnceAdmin):
     """Save only what was changed, with the date of the update."""
 
     form = ServiceForm
@@ -62,18 +130,16 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not so at run
     archived = moment_of("archived_at", "Archived")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        """Return what can't be edited."""
         return (*self.fixed_fields, *self.shown_fields) if obj else ()
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """Preselect the dashboard's tenant."""
         initial = super().get_changeform_initial_data(request)
-        has_tenant = any(field.name == "tenant" for field in self.model._meta.fields)
+        has_tenant = hasattr(self.model, "tenant")
         return {"tenant": default_tenant().pk, **initial} if has_tenant else dict(initial)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
-        """Insert a new object, or update the fields that were changed."""
         if not change:
+            setattr(obj, self.id_column, self.new_id(request))
             obj.save(force_insert=True)
             return
         changed = form.changed_columns()
@@ -134,3 +200,36 @@ class PublishedStaysAdmin(ServiceAdmin):
         # A conversation goes with its audience; by itself it is read-only.
         missing -= {str(Conversation._meta.verbose_name)}
         return deleted, counts, missing, [*protected, *reasons]
+
+
+class ArchivingAdmin(PublishedStaysAdmin):
+    """Actions of the list; what is already as wanted stays unchanged."""
+
+    actions = ("archive", "restore")
+
+    @admin.action(
+        description="Archive the selected %(verbose_name_plural)s", permissions=["change"]
+    )
+    def archive(self, request: HttpRequest, queryset: "QuerySet[Any]") -> None:
+        """Archive from now on. What is live stays live: the API has no way to unpublish."""
+        rows = queryset.filter(archived_at=None)
+        self._set_archived(request, rows, uuid7_now(), "Archived")
+
+    @admin.action(
+        description="Restore the selected %(verbose_name_plural)s", permissions=["change"]
+    )
+    def restore(self, request: HttpRequest, queryset: "QuerySet[Any]") -> None:
+        rows = queryset.exclude(archived_at=None)
+        self._set_archived(request, rows, None, "Restored")
+
+    def _set_archived(
+        self, request: HttpRequest, rows: "QuerySet[Any]", mark: str | None, done: str
+    ) -> None:
+        changed = list(rows)
+        dates = {"updated_at": uuid7_now()} if hasattr(self.model, "updated_at") else {}
+        # Once more: somebody else may have done the same since.
+        same = rows.model._default_manager.filter(pk__in=[row.pk for row in changed])
+        same.filter(archived_at__isnull=mark is not None).update(archived_at=mark, **dates)
+        for row in changed:
+            self.log_change(request, row, f"{done}.")
+        messages.success(request, f"{done}: {len(changed)}.")

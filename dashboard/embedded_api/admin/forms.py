@@ -24,12 +24,10 @@ class TextField(forms.CharField):
         super().__init__(**{"strip": False} | options)
 
     def to_python(self, value: Any) -> str | None:
-        """Return the text with line feeds only."""
         text = super().to_python(value)
         return text and text.replace("\r\n", "\n")
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        """Compare texts as a browser sends them."""
         return super().has_changed(self.to_python(initial), data)
 
 
@@ -39,7 +37,6 @@ class JsonField(forms.JSONField):
     widget = AdminTextareaWidget
 
     def to_python(self, value: Any) -> Any:
-        """Return the value. Raises ValidationError."""
         if not isinstance(value, str) or not value.strip():
             return super().to_python(value)
         try:
@@ -49,11 +46,9 @@ class JsonField(forms.JSONField):
             raise ValidationError(errors or [problem.detail]) from None
 
     def bound_data(self, data: Any, initial: Any) -> Any:
-        """Return the text as typed, invalid or not."""
         return initial if self.disabled else InvalidJSONInput(data or "")
 
     def prepare_value(self, value: Any) -> Any:
-        """Return the text for the form, indented; nothing for null."""
         if isinstance(value, InvalidJSONInput):
             return value
         return "" if value is None else json.dumps(value, indent=2, ensure_ascii=False)
@@ -83,7 +78,6 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not so at run t
         ]
 
     def clean(self) -> dict[str, Any]:
-        """Check the values by the rules."""
         super().clean()
         for name in self.cleaned_data:
             self.cleaned_data[name] = self._value_to_store(name)
@@ -115,9 +109,9 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not so at run t
     def _show(self, error: InvalidBody) -> None:
         fields = (self.rules or WireModel).model_fields
         names = {str(field.alias): name for name, field in fields.items()}
-        for each in map(field_error, error.errors()):
-            alias, _, rest = each.path.partition(".")
+        for problem in map(field_error, error.errors()):
+            alias, _, rest = problem.path.partition(".")
             name = names.get(alias)
             # Ours continue a sentence, pydantic's are one.
-            start = f"{rest}: " if rest else "" if each.message[:1].isupper() else "This "
-            self.add_error(name if name in self.fields else None, f"{start}{each.message}.")
+            start = f"{rest}: " if rest else "" if problem.message[:1].isupper() else "This "
+            self.add_error(name if name in self.fields else None, f"{start}{problem.message}.")

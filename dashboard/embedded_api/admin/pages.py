@@ -5,25 +5,21 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.widgets import AdminTextInputWidget
-from django.db.models import Case, QuerySet, Value, When
 from django.http import HttpRequest
-from django.utils import timezone
 
+from dashboard import clock
 from dashboard.contract.pages import PageStatus, PageType
-from dashboard.embedded_api.admin.archiving import ArchivingAdmin
+from dashboard.embedded_api.admin.base import ArchivingAdmin, StatusFilter
 from dashboard.embedded_api.admin.forms import ServiceForm
 from dashboard.embedded_api.ids import last_uuid7_of
 from dashboard.embedded_api.models import Page
 from dashboard.embedded_api.models.pages import status_of_page
-from dashboard.embedded_api.page_creation import new_page, page_columns
-from dashboard.embedded_api.requests import EditedPage, NewPage
+from dashboard.embedded_api.requests import EditedPage, NewPage, new_page, page_columns
 
 _SHORT = ("name", "title", "brand_id", "header_action_id")
 
 
-class PageForm(ServiceForm):
-    """A page, by the rules of the API's "Create page"."""
-
+class PageAdminForm(ServiceForm):
     page_type = forms.ChoiceField(
         choices=[(kind.value, kind.value) for kind in PageType], initial=PageType.INBOUND.value
     )
@@ -47,7 +43,6 @@ class PageForm(ServiceForm):
         }
 
     def clean(self) -> dict[str, Any]:
-        """Check the page, and make its columns as the API does."""
         is_new = self.instance._state.adding
         self.rules = NewPage if is_new else EditedPage
         cleaned = super().clean()
@@ -58,7 +53,6 @@ class PageForm(ServiceForm):
         return cleaned
 
     def body(self) -> dict[str, Any]:
-        """Return the page without what the service fills in itself."""
         actions = [
             {name: value for name, value in action.items() if name != "actionIndex"}
             if isinstance(action, dict)
@@ -68,7 +62,6 @@ class PageForm(ServiceForm):
         return {"brandId": "", **super().body(), "actions": actions}
 
     def save(self, commit: bool = True) -> Page:  # noqa: FBT001, FBT002 (Django's)
-        """Return the page; a new one as the API makes it."""
         page: Page = super().save(commit=False)
         if page._state.adding:
             page = self.instance = new_page(self.cleaned_data["tenant"], self.request)
@@ -77,32 +70,14 @@ class PageForm(ServiceForm):
         return page
 
 
-class PageStatusFilter(admin.SimpleListFilter):
-    """Filter by the status, which is derived from dates."""
-
-    title = parameter_name = "status"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the statuses."""
-        return [(status.value, status.value) for status in PageStatus]
-
-    def queryset(self, request: HttpRequest, queryset: "QuerySet[Page]") -> "QuerySet[Page]":
-        """Return the pages that have the status now."""
-        if not self.value():
-            return queryset
-        until = last_uuid7_of(timezone.now())
-        status = Case(
-            When(archived_at__lte=until, then=Value(PageStatus.ARCHIVED.value)),
-            When(published_at__lte=until, then=Value(PageStatus.PUBLISHED.value)),
-            default=Value(PageStatus.DRAFT.value),
-        )
-        return queryset.alias(status_now=status).filter(status_now=self.value())
+class PageStatusFilter(StatusFilter):
+    statuses = PageStatus
+    dates = {"archived_at": PageStatus.ARCHIVED, "published_at": PageStatus.PUBLISHED}
+    otherwise = PageStatus.DRAFT
 
 
 class PageAdmin(ArchivingAdmin):
-    """Pages. Their status follows from publishing a version, and from archiving."""
-
-    form = PageForm
+    form = PageAdminForm
     list_display = ("name", "page_type", "status", "tenant", "created", "updated")
     list_filter = (PageStatusFilter, "page_type", "tenant")
     list_select_related = ("tenant",)
@@ -119,5 +94,4 @@ class PageAdmin(ArchivingAdmin):
 
     @admin.display(description="Status")
     def status(self, row: Page) -> str:
-        """Return the status at this moment."""
-        return status_of_page(row, last_uuid7_of(timezone.now())).value
+        return status_of_page(row, last_uuid7_of(clock.now())).value

@@ -3,15 +3,14 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import Case, Max, QuerySet, Value, When
+from django.db.models import Max, QuerySet
 from django.http import HttpRequest
-from django.utils import timezone
 
+from dashboard import clock
 from dashboard.contract.audiences import VersionStatus
-from dashboard.embedded_api.admin.base import PublishedStaysAdmin, moment_of
+from dashboard.embedded_api.admin.base import PublishedStaysAdmin, StatusFilter, moment_of
 from dashboard.embedded_api.admin.forms import ServiceForm
-from dashboard.embedded_api.ids import last_uuid7_of
-from dashboard.embedded_api.lifecycle import Dates
+from dashboard.embedded_api.lifecycle import STAGES, Dates
 from dashboard.embedded_api.models import Audience, Version
 from dashboard.embedded_api.problems import ProblemError
 from dashboard.embedded_api.publishing import publish_version
@@ -20,42 +19,19 @@ _EDITABLE = (VersionStatus.DRAFT.value, VersionStatus.PENDING.value)
 
 
 def shown_status(version: Version) -> str:
-    """Return the status at this moment."""
-    return Dates.of(version).status(timezone.now()).value
+    return Dates.of(version).status(clock.now()).value
 
 
 class VersionForm(ServiceForm):
-    """What a version says."""
-
     class Meta:
         model = Version
         fields = ("audience", "supplementary_context", "is_new_page_agent")
 
 
-class VersionStatusFilter(admin.SimpleListFilter):
-    """Filter by the status, which is derived from dates."""
-
-    title = parameter_name = "status"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the statuses."""
-        return [(status.value, status.value) for status in VersionStatus]
-
-    def queryset(self, request: HttpRequest, queryset: "QuerySet[Version]") -> "QuerySet[Version]":
-        """Return the versions that have the status now. The order is that of `Dates.status`."""
-        if not self.value():
-            return queryset
-        until = last_uuid7_of(timezone.now())
-        status = Case(
-            When(cancelled_at__lte=until, then=Value(VersionStatus.CANCELLED.value)),
-            When(archived_at__lte=until, then=Value(VersionStatus.ARCHIVED.value)),
-            When(published_at__lte=until, then=Value(VersionStatus.PUBLISHED.value)),
-            When(processing_at__lte=until, then=Value(VersionStatus.PROCESSING.value)),
-            When(queued_at__lte=until, then=Value(VersionStatus.QUEUED.value)),
-            When(became_draft_at__lte=until, then=Value(VersionStatus.DRAFT.value)),
-            default=Value(VersionStatus.PENDING.value),
-        )
-        return queryset.alias(status_now=status).filter(status_now=self.value())
+class VersionStatusFilter(StatusFilter):
+    statuses = VersionStatus
+    dates = STAGES
+    otherwise = VersionStatus.PENDING
 
 
 class VersionAdmin(PublishedStaysAdmin):
@@ -82,11 +58,9 @@ class VersionAdmin(PublishedStaysAdmin):
 
     @admin.display(description="Status")
     def status(self, row: Version) -> str:
-        """Return the status at this moment."""
         return shown_status(row)
 
     def has_change_permission(self, request: HttpRequest, obj: Version | None = None) -> bool:
-        """Allow changes of drafts only."""
         is_editable = obj is None or shown_status(obj) in _EDITABLE
         return is_editable and super().has_change_permission(request, obj)
 
@@ -105,7 +79,6 @@ class VersionAdmin(PublishedStaysAdmin):
         permissions=["change"],
     )
     def publish(self, request: HttpRequest, queryset: "QuerySet[Version]") -> None:
-        """Publish as the API does, oldest number first."""
         published = 0
         for version in queryset.select_related("audience").order_by("version_number"):
             try:

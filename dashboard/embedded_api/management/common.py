@@ -22,7 +22,6 @@ def require_embedded_api() -> None:
 
 
 def add_source_arguments(parser: CommandParser, suffix: str) -> None:
-    """Add the file, the tenant and the dry run."""
     parser.add_argument("file", metavar=f"FILE{suffix}", help="the file; - is standard input")
     parser.add_argument(
         "--tenant",

@@ -142,7 +142,6 @@ class Migration(migrations.Migration):
                 ('id', models.CharField(default=functools.partial(dashboard.embedded_api.ids.new_id, *('conv',)), editable=False, max_length=255, primary_key=True, serialize=False, verbose_name='ID')),
                 ('messages', models.JSONField(default=list)),
                 ('pending_changes', models.JSONField(default=list)),
-                ('published_message_id', models.TextField(blank=True, null=True, verbose_name='published message ID')),
                 ('created_at', models.CharField(default=dashboard.embedded_api.ids.uuid7_now, max_length=37)),
                 ('updated_at', models.CharField(default=dashboard.embedded_api.ids.uuid7_now, max_length=37)),
                 ('audience', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='conversation', to='embedded_api.audience')),
@@ -201,7 +200,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='ApiKey',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('id', models.CharField(default=functools.partial(dashboard.embedded_api.ids.new_id, *('key',)), editable=False, max_length=255, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(help_text='Who or what uses this key.', max_length=200)),
                 ('prefix', models.CharField(db_index=True, editable=False, max_length=12)),
                 ('sha256', models.CharField(editable=False, max_length=64)),
@@ -270,6 +269,7 @@ class Migration(migrations.Migration):
                 ('encrypted', dashboard.encryption.EncryptedText()),
                 ('previous_encrypted', dashboard.encryption.EncryptedText(blank=True)),
                 ('rotated_at', models.DateTimeField(null=True, verbose_name='rotated')),
+                ('form_key', models.CharField(blank=True, max_length=64)),
             ],
         ),
         migrations.CreateModel(

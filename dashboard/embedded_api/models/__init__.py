@@ -4,15 +4,20 @@ Primary keys are the ids of the API, so a foreign key's column is the id that th
 Dates are marks (see `marks`). JSON columns contain camelCase keys, as in the API.
 """
 
-from dashboard.embedded_api.models.audiences import Audience, Conversation, OperationKey, Version
 from dashboard.embedded_api.models.events import (
     DeliveryAttempt,
-    DeliveryState,
+    EventDeliveryState,
     SigningSecret,
     WebhookDelivery,
     WebhookEvent,
 )
-from dashboard.embedded_api.models.pages import Page
+from dashboard.embedded_api.models.pages import (
+    Audience,
+    Conversation,
+    OperationKey,
+    Page,
+    Version,
+)
 from dashboard.embedded_api.models.people import Person, fold_for_search
 from dashboard.embedded_api.models.tenants import DEFAULT_TENANT_ID, ApiKey, Tenant
 from dashboard.embedded_api.models.webhooks import Subscription
@@ -23,7 +28,7 @@ __all__ = [
     "Audience",
     "Conversation",
     "DeliveryAttempt",
-    "DeliveryState",
+    "EventDeliveryState",
     "OperationKey",
     "Page",
     "Person",

@@ -7,12 +7,11 @@ from django.db import models
 
 from dashboard.contract.webhooks import EventName
 from dashboard.embedded_api.ids import ID_LENGTH, MARK_LENGTH, new_id
-from dashboard.embedded_api.models.audiences import Version
-from dashboard.embedded_api.models.pages import Page
+from dashboard.embedded_api.models.pages import Page, Version
 from dashboard.embedded_api.models.tenants import Tenant
 from dashboard.embedded_api.models.webhooks import Subscription
 from dashboard.encryption import EncryptedText
-from dashboard.work.claims import ClaimedRow
+from dashboard.work.deliveries import DeliveryRow
 
 
 class WebhookEvent(models.Model):
@@ -64,9 +63,7 @@ class WebhookEvent(models.Model):
         return self.event_id
 
 
-class DeliveryState(models.TextChoices):
-    """The state of a delivery."""
-
+class EventDeliveryState(models.TextChoices):
     WAITING = "waiting", "Waiting"
     """For its first attempt, or the next one."""
     DELIVERED = "delivered", "Delivered"
@@ -76,9 +73,7 @@ class DeliveryState(models.TextChoices):
     """The subscription was turned off, changed or deleted meanwhile, or a backup was restored."""
 
 
-class WebhookDelivery(ClaimedRow):
-    """One event on its way to one subscription."""
-
+class WebhookDelivery(DeliveryRow):
     event = models.ForeignKey(WebhookEvent, models.CASCADE, related_name="deliveries")
     subscription = models.ForeignKey(
         Subscription, models.SET_NULL, null=True, related_name="deliveries"
@@ -86,16 +81,14 @@ class WebhookDelivery(ClaimedRow):
     """Null once it is deleted."""
     url = models.TextField("URL")
     """Where the last attempt went, or the first one will."""
-    state = models.CharField(max_length=10, choices=DeliveryState, default=DeliveryState.WAITING)
+    state = models.CharField(
+        max_length=10, choices=EventDeliveryState, default=EventDeliveryState.WAITING
+    )
     attempt_count = models.PositiveIntegerField("attempts", default=0)
     status_code = models.PositiveIntegerField("response", null=True)
     """Of the last attempt; null if there was no response."""
-    problem = models.TextField(blank=True)
-    """Why the last attempt failed, in a sentence; empty once it is delivered."""
     created_at = models.DateTimeField("created")
     wake_at = models.DateTimeField("next attempt", null=True)
-    retry_until = models.DateTimeField()
-    """Then it is given up."""
 
     class Meta:
         verbose_name_plural = "webhook deliveries"
@@ -121,8 +114,6 @@ class WebhookDelivery(ClaimedRow):
 
 
 class DeliveryAttempt(models.Model):
-    """One attempt of a delivery, whose result is known."""
-
     delivery = models.ForeignKey(WebhookDelivery, models.CASCADE, related_name="attempts")
     at = models.DateTimeField("sent")
     duration = models.DurationField()
@@ -148,6 +139,8 @@ class SigningSecret(models.Model):
     encrypted = EncryptedText()
     previous_encrypted = EncryptedText(blank=True)
     rotated_at = models.DateTimeField("rotated", null=True)
+    form_key = models.CharField(max_length=64, blank=True)
+    """Of the form that rotated it last."""
 
     def __str__(self) -> str:
         return str(self.subscription)

@@ -1,4 +1,4 @@
-"""Pages."""
+"""Pages, and their audiences with versions, conversations and operation keys."""
 
 from typing import Any
 
@@ -50,3 +50,101 @@ def status_of_page(row: Any, until: str) -> PageStatus:
         return PageStatus.ARCHIVED
     is_published = row.published_at and row.published_at <= until
     return PageStatus.PUBLISHED if is_published else PageStatus.DRAFT
+
+
+class Audience(models.Model):
+    """An audience of a page.
+
+    Not stored, because derived: the effective name (custom, else computed), the effective metadata
+    (the page's, overridden by the audience's), the latest and the live version.
+    """
+
+    id = id_column("aud")
+    tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="audiences")
+    page = models.ForeignKey(Page, models.CASCADE, related_name="audiences")
+    computed_name = models.TextField(null=True, blank=True)
+    custom_name = models.TextField(null=True, blank=True)
+    is_new_page_agent = models.BooleanField("new page agent", default=False)
+    action_form_id_override = models.TextField("action form ID override", null=True, blank=True)
+    action_form_instructions_override = models.TextField(null=True, blank=True)
+    action_url_override = models.TextField("action URL override", null=True, blank=True)
+    prospect_id = models.TextField("prospect ID", null=True, blank=True)
+    prospect_route_key = models.TextField(null=True, blank=True)
+    supplementary_context = models.TextField(null=True, blank=True)
+    metadata_override = models.JSONField(null=True, blank=True)
+    created_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
+    archived_at = models.CharField(max_length=MARK_LENGTH, null=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["page", "-created_at", "-id"], name="aud_newest_first")]
+
+    def __str__(self) -> str:
+        return self.custom_name or self.computed_name or self.id
+
+
+class Version(models.Model):
+    """A version of an audience.
+
+    The status is derived from the dates; future ones are planned (see `lifecycle`). To write one by
+    hand: no date means `pending`; `became_draft_at` makes a draft; `queued_at`, `processing_at`
+    and `published_at` together publish; `obsolete_at` with `archived_at` retires; `cancelled_at`
+    instead of `processing_at` and `published_at` cancels.
+    """
+
+    id = id_column("ver")
+    tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="versions")
+    audience = models.ForeignKey(Audience, models.CASCADE, related_name="versions")
+    version_number = models.BigIntegerField("number")
+    is_new_page_agent = models.BooleanField("new page agent", default=False)
+    supplementary_context = models.TextField(null=True, blank=True)
+    created_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
+    became_draft_at = models.CharField(max_length=MARK_LENGTH, null=True)
+    queued_at = models.CharField(max_length=MARK_LENGTH, null=True)
+    processing_at = models.CharField(max_length=MARK_LENGTH, null=True)
+    """When it leaves the queue. The API only returns `queueDurationMs`."""
+    published_at = models.CharField(max_length=MARK_LENGTH, null=True)
+    obsolete_at = models.CharField(max_length=MARK_LENGTH, null=True)
+    archived_at = models.CharField(max_length=MARK_LENGTH, null=True)
+    cancelled_at = models.CharField(max_length=MARK_LENGTH, null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["audience", "version_number"], name="version_number")
+        ]
+
+    def __str__(self) -> str:
+        return f"Version {self.version_number}"
+
+
+class OperationKey(models.Model):
+    """The key of a completed publish. Never deleted, so that no key works twice."""
+
+    tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="operation_keys")
+    key = models.CharField(max_length=128)
+    version = models.ForeignKey(Version, models.CASCADE, related_name="operation_keys")
+    created_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["tenant", "key"], name="operation_key")]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class Conversation(models.Model):
+    """The conversation in which an agent wrote an audience.
+
+    Not stored, because derived: its context, which is the present state of the audience and page,
+    and the message up to which it was published. `messages` and `pending_changes` are lists of the
+    contract's Message and Change objects.
+    """
+
+    id = id_column("conv")
+    audience = models.OneToOneField(Audience, models.CASCADE, related_name="conversation")
+    messages = models.JSONField(default=list)
+    pending_changes = models.JSONField(default=list)
+    created_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
+    updated_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
+
+    def __str__(self) -> str:
+        return self.id

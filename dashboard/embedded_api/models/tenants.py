@@ -25,6 +25,7 @@ class Tenant(models.Model):
 class ApiKey(models.Model):
     """A key of the service, stored only as a hash."""
 
+    id = id_column("key")
     tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="api_keys")
     name = models.CharField(max_length=200, help_text="Who or what uses this key.")
     prefix = models.CharField(max_length=12, db_index=True, editable=False)

@@ -4,12 +4,10 @@ from django.db import models
 
 from dashboard.embedded_api.ids import MARK_LENGTH, id_column, uuid7_now
 from dashboard.embedded_api.models.tenants import Tenant
-from dashboard.redaction import redact_secret
+from dashboard.texts import redact_secret
 
 
 class Subscription(models.Model):
-    """A webhook subscription: target URL, events and whether it is active."""
-
     id = id_column("whs")
     tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="subscriptions")
     url = models.TextField("URL")

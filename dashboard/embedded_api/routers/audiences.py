@@ -5,13 +5,12 @@ from typing import Any
 from django.db.models import OuterRef, Q, QuerySet, Subquery, TextField, Value
 from django.db.models.functions import Cast, NullIf
 from django.http import HttpResponse
-from django.utils import timezone
 from ninja import Router
 
-from dashboard.compiled_query import CompiledQuery
+from dashboard import clock
 from dashboard.contract import audiences as contract
 from dashboard.contract.conversations import Conversation as ConversationOnWire
-from dashboard.contract.envelope import ListEnvelope
+from dashboard.contract.resource import ListEnvelope
 from dashboard.embedded_api.cursors import NEWEST_FIRST, ListPage
 from dashboard.embedded_api.http import ServiceRequest, error_responses
 from dashboard.embedded_api.ids import last_uuid7_of
@@ -19,7 +18,7 @@ from dashboard.embedded_api.lifecycle import Dates
 from dashboard.embedded_api.models import Audience, Conversation, Page, Version
 from dashboard.embedded_api.problems import not_found
 from dashboard.embedded_api.publishing import publish_version
-from dashboard.embedded_api.requests import Publication
+from dashboard.embedded_api.requests import PublishBody
 from dashboard.embedded_api.serializers import (
     AUDIENCE_JSON,
     CONVERSATION_JSON,
@@ -51,16 +50,25 @@ def list_audiences(request: ServiceRequest, page_id: str) -> HttpResponse:
     else the computed one; `effectiveMetadata` is the page's with the override applied. Fields
     without a value are absent.
     """
-    if not (page := _PAGE.first(request.auth, page_id)):
+    # The page's metadata as text, or None if empty.
+    metadata = NullIf(Cast("metadata", TextField()), Value("{}"), output_field=TextField())
+    pages = Page.objects.filter(tenant_id=request.auth, id=page_id).annotate(metadata_text=metadata)
+    if not (page := pages.values_list("id", "metadata_text", named=True).first()):
         raise not_found("Page not found.")
-    audiences = _AUDIENCES.rows(page_id)
+    of_page = Audience.objects.filter(page_id=page_id)
+    newest = select_columns(of_page.order_by(*NEWEST_FIRST.columns()), texts=AUDIENCE_JSON)
+    audiences = list(newest[: MAX_AUDIENCES + 1])
     count = len(audiences)
     if count > MAX_AUDIENCES:
-        count = Audience.objects.filter(page_id=page_id).count()
-    now = timezone.now()
-    versions = _LATEST_AND_LIVE.rows(page_id, last_uuid7_of(now))
+        count = of_page.count()
+    now = clock.now()
+    versions = list(_latest_and_live(page_id, last_uuid7_of(now)))
     latest = {version.audience_id: version for version in versions}
-    live = {row.audience_id: row for row in versions if Dates.of(row).status(now) is _PUBLISHED}
+    live = {
+        row.audience_id: row
+        for row in versions
+        if Dates.of(row).status(now) is contract.VersionStatus.PUBLISHED
+    }
     rows = audiences[:MAX_AUDIENCES]
     items = [
         audience_json(row, page, now, latest=latest.get(row.id), live=live.get(row.id))
@@ -81,7 +89,7 @@ def publish(
     page_id: str,
     audience_id: str,
     version_id: str,
-    publication: Publication | None = None,
+    body: PublishBody | None = None,
 ) -> HttpResponse:
     """Publish any version except a cancelled one, which returns 409.
 
@@ -101,9 +109,9 @@ def publish(
         page_id=page_id,
         audience_id=audience_id,
         version_id=version_id,
-        operation_key=publication.operation_key if publication else None,
+        operation_key=body.operation_key if body else None,
     )
-    return json_response(version_json(version, timezone.now()))
+    return json_response(version_json(version, clock.now()))
 
 
 @router.get(
@@ -118,41 +126,28 @@ def get_messages(request: ServiceRequest, page_id: str, audience_id: str) -> Htt
 
     `context` is the current state of the audience and its page: `currentMetaTitle` and the like
     come from the effective metadata, with keywords joined by commas. A `timestamp` is in
-    milliseconds.
+    milliseconds. `publishedMessageId` moves when a version goes live: it is the last message
+    before that version was created, and absent if there is none.
     """
     audience = Audience.objects.filter(tenant_id=request.auth, page_id=page_id, id=audience_id)
     rows = Conversation.objects.select_related("audience__page").filter(audience__in=audience)
     rows = rows.defer(*CONVERSATION_JSON).annotate(**json_as_text(CONVERSATION_JSON))
     if row := rows.first():
-        return json_response(conversation_json(row))
+        is_live = _is_live(last_uuid7_of(clock.now()))
+        live = Version.objects.filter(is_live, audience=row.audience_id).first()
+        return json_response(conversation_json(row, live=live))
     has_audience = audience.exists()
     raise not_found("This audience has no conversation." if has_audience else "Audience not found.")
 
 
 def _latest_and_live(page_id: str, until: str) -> "QuerySet[Version, Any]":
-    """Return the latest and the live version of each audience of a page."""
     newest = Version.objects.filter(audience=OuterRef("audience")).order_by("-version_number")
     is_latest = Q(version_number=Subquery(newest.values("version_number")[:1]))
-    not_retired = Q(archived_at=None) | Q(archived_at__gt=until)
-    is_live = Q(published_at__lte=until) & not_retired
-    # `is_live` comes first: it needs no subquery.
-    versions = Version.objects.filter(is_live | is_latest, audience__page=page_id)
+    # `_is_live` comes first: it needs no subquery.
+    versions = Version.objects.filter(_is_live(until) | is_latest, audience__page=page_id)
     return select_columns(versions.order_by("version_number"))
 
 
-def _page(tenant_id: str, page_id: str) -> "QuerySet[Page, Any]":
-    """Return a page with its metadata as text, or None if empty."""
-    metadata = NullIf(Cast("metadata", TextField()), Value("{}"), output_field=TextField())
-    pages = Page.objects.filter(tenant_id=tenant_id, id=page_id).annotate(metadata_text=metadata)
-    return pages.values_list("id", "metadata_text", named=True)
-
-
-_PUBLISHED = contract.VersionStatus.PUBLISHED
-_PAGE = CompiledQuery(_page)
-_AUDIENCES = CompiledQuery(
-    lambda page_id: select_columns(
-        Audience.objects.filter(page_id=page_id).order_by(*NEWEST_FIRST.columns()),
-        texts=AUDIENCE_JSON,
-    )[: MAX_AUDIENCES + 1]
-)
-_LATEST_AND_LIVE = CompiledQuery(_latest_and_live)
+def _is_live(until: str) -> Q:
+    not_retired = Q(archived_at=None) | Q(archived_at__gt=until)
+    return Q(published_at__lte=until) & not_retired

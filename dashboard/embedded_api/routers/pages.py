@@ -5,18 +5,16 @@ from typing import Any
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpResponse
-from django.utils import timezone
 from ninja import Router
 
-from dashboard.compiled_query import CompiledQuery
+from dashboard import clock
 from dashboard.contract import pages as contract
-from dashboard.contract.envelope import ListEnvelope
+from dashboard.contract.resource import ListEnvelope
 from dashboard.embedded_api.cursors import NEWEST_FIRST, Listing
 from dashboard.embedded_api.http import ServiceRequest, error_responses
 from dashboard.embedded_api.models import Audience, Page, Tenant
-from dashboard.embedded_api.page_creation import new_page
 from dashboard.embedded_api.problems import not_found
-from dashboard.embedded_api.requests import Cursor, Limit, NewPage
+from dashboard.embedded_api.requests import Cursor, Limit, NewPage, new_page
 from dashboard.embedded_api.serializers import (
     PAGE_JSON,
     json_response,
@@ -37,9 +35,6 @@ def _select(pages: "QuerySet[Page]") -> "QuerySet[Page, Any]":
 
 
 _PAGES = Listing(Page, NEWEST_FIRST, _select)
-_PAGE = CompiledQuery(
-    lambda tenant_id, page_id: _select(Page.objects.filter(tenant_id=tenant_id, id=page_id))
-)
 
 router = Router(tags=["Pages"], by_alias=True)
 
@@ -57,7 +52,7 @@ def list_pages(request: ServiceRequest, cursor: Cursor = "", limit: Limit = 50) 
     `totalCount` is exact. `nextCursor` is absent at the end of the list.
     """
     result = _PAGES.page(request.auth, cursor=cursor, limit=limit)
-    now = timezone.now()
+    now = clock.now()
     return list_response([page_json(row, now) for row in result.rows], result)
 
 
@@ -80,7 +75,7 @@ def create(request: ServiceRequest, page: NewPage) -> HttpResponse:
     tenant, _ = Tenant.objects.get_or_create(id=request.auth)
     row = new_page(tenant, page)
     row.save(force_insert=True)
-    return json_response(page_json(row, timezone.now()), status=201)
+    return json_response(page_json(row, clock.now()), status=201)
 
 
 @router.get(
@@ -92,6 +87,7 @@ def create(request: ServiceRequest, page: NewPage) -> HttpResponse:
 )
 def get_page(request: ServiceRequest, page_id: str) -> HttpResponse:
     """Get one page."""
-    if not (page := _PAGE.first(request.auth, page_id)):
+    page = _select(Page.objects.filter(tenant_id=request.auth, id=page_id)).first()
+    if page is None:
         raise not_found("Page not found.")
-    return json_response(page_json(page, timezone.now()))
+    return json_response(page_json(page, clock.now()))

@@ -1,13 +1,18 @@
-"""Operation 9: update a webhook subscription."""
+"""Operation 9: update a webhook subscription. Besides it: send a form event, for trying.
+
+The interface has no forms, so receivers could not try form events otherwise.
+"""
 
 from django.db import transaction
 from django.http import HttpResponse
 from ninja import Router
 
 from dashboard.contract import webhooks as contract
+from dashboard.embedded_api.event_payloads import FormEvent, NewFormEvent
+from dashboard.embedded_api.events import payload_of
 from dashboard.embedded_api.http import ServiceRequest, error_responses
-from dashboard.embedded_api.ids import uuid7_now
-from dashboard.embedded_api.models import Subscription
+from dashboard.embedded_api.ids import new_id, uuid7_now
+from dashboard.embedded_api.models import Audience, Page, Subscription, WebhookEvent
 from dashboard.embedded_api.problems import not_found
 from dashboard.embedded_api.requests import SubscriptionChange
 from dashboard.embedded_api.serializers import json_response, subscription_json
@@ -40,5 +45,44 @@ def update(
             for name, value in fields.items():
                 setattr(row, name, value)
             row.updated_at = uuid7_now()
-            row.save()
+            row.save(update_fields=[*fields, "updated_at"])
     return json_response(subscription_json(row))
+
+
+form_events = Router(tags=["Events"], by_alias=True)
+
+
+@form_events.post(
+    "/form",
+    response={202: FormEvent},
+    operation_id="sendFormEvent",
+    summary="Send a form event",
+    openapi_extra=error_responses(400, 404, 413, 415, 422),
+)
+def send_form_event(request: ServiceRequest, event: NewFormEvent) -> HttpResponse:
+    """Send a form event to the subscriptions that list it, for trying.
+
+    It isn't part of the interface specification, which has no forms. The response is the event as
+    receivers get it. Unknown fields are rejected; a page or an audience of another tenant is 404.
+    """
+    data = {
+        "tenantId": request.auth,
+        "pageId": event.page_id,
+        "audienceId": event.audience_id,
+        "formId": event.form_id,
+        "submissionId": event.submission_id or new_id("submission"),
+    }
+    with transaction.atomic():
+        if not Page.objects.filter(tenant_id=request.auth, id=event.page_id).exists():
+            raise not_found("Page not found.")
+        audiences = Audience.objects.filter(page_id=event.page_id, id=event.audience_id)
+        if event.audience_id is not None and not audiences.exists():
+            raise not_found("Audience not found.")
+        row = WebhookEvent.objects.create(
+            tenant_id=request.auth,
+            page_id=event.page_id,
+            name=event.event,
+            occurred_at=uuid7_now(),
+            data=data,
+        )
+    return json_response(payload_of(row), status=202)

@@ -2,16 +2,15 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
-from functools import cached_property
+from datetime import datetime, timedelta
 from itertools import islice
 
 from django.db import connection
+from django.utils.functional import cached_property
 
 from dashboard.contract.pages import PageStatus
 from dashboard.contract.webhooks import EventName
 from dashboard.embedded_api import keys
-from dashboard.embedded_api.bulk_people import bulk_insert, gather_trigrams, write_trigrams
 from dashboard.embedded_api.models import (
     DEFAULT_TENANT_ID,
     ApiKey,
@@ -22,16 +21,29 @@ from dashboard.embedded_api.models import (
     Tenant,
     Version,
 )
-from dashboard.embedded_api.sample.audiences import AudienceStory, audience_stories
+from dashboard.embedded_api.models.people import bulk_insert, gather_trigrams, write_trigrams
+from dashboard.embedded_api.sample.audiences import (
+    AudienceStory,
+    SeenVersion,
+    audience_stories,
+    seen_versions,
+)
 from dashboard.embedded_api.sample.conversations import conversations
-from dashboard.embedded_api.sample.observations import SeenVersion, seen_versions
 from dashboard.embedded_api.sample.pages import pages
 from dashboard.embedded_api.sample.people import people
-from dashboard.embedded_api.sample.webhooks import RECEIVER_ID, subscriptions
+from dashboard.embedded_api.sample.randomness import (
+    TEXTS,
+    mark,
+    sample_id,
+    seeded_random,
+    shift_to_weekday,
+)
 from dashboard.embedded_api.signing import create_secrets, reveal, secret_of
 
 TENANT_NAME = "Kestrel Freight Software"
 KEY_NAME = "Shown by manage.py demo"
+RECEIVER_ID = sample_id("whs", "receiver")
+"""Of the subscription for the dashboard's own receiver, which each start of the demo adds."""
 _BATCH_SIZE = 5_000
 
 ReportProgress = Callable[..., None]
@@ -49,18 +61,32 @@ class World:
 
 
 def make_world(now: datetime) -> World:
-    """Build the unsaved rows of the sample; only their times depend on `now`."""
     all_pages, all_stories = [], []
     for number, (page, brief) in enumerate(pages(now)):
         stories = list(audience_stories(number, page, brief, now))
-        if brief.status is not PageStatus.DRAFT:
+        if brief.status != PageStatus.DRAFT:
             live = (v.published_at for s in stories for v in s.versions if v.published_at)
             page.published_at = min(live, default=None)
         all_pages.append(page)
         all_stories.extend(stories)
     return World(
-        all_pages, all_stories, list(conversations(all_stories, now)), list(subscriptions(now))
+        all_pages, all_stories, list(conversations(all_stories, now)), list(_subscriptions(now))
     )
+
+
+def _subscriptions(now: datetime) -> Iterator[Subscription]:
+    for number, brief in enumerate(TEXTS["subscriptions"]):
+        rng = seeded_random("subscription", number)
+        created = shift_to_weekday(rng, now - timedelta(days=rng.uniform(60, 300)))
+        yield Subscription(
+            id=sample_id("whs", number),
+            tenant_id=DEFAULT_TENANT_ID,
+            url=brief["url"],
+            events=brief.get("events"),
+            active=brief["active"],
+            created_at=mark(created, rng),
+            updated_at=mark(created + (now - created) * rng.random(), rng),
+        )
 
 
 class Sample:
@@ -71,7 +97,6 @@ class Sample:
 
     @staticmethod
     def is_loaded() -> bool:
-        """Whether the database contains the sample."""
         if Tenant._meta.db_table not in connection.introspection.table_names():
             return False
         return Tenant.objects.filter(id=DEFAULT_TENANT_ID, name=TENANT_NAME).exists()
@@ -97,7 +122,6 @@ class Sample:
         write_trigrams()
 
     def versions_seen(self) -> Iterator[SeenVersion]:
-        """Yield the versions that a dashboard in use for weeks would have recorded."""
         return seen_versions(self._world.stories, self._now)
 
     def subscription_ids(self) -> list[str]:
@@ -125,7 +149,6 @@ class Sample:
 
     @staticmethod
     def issue_key() -> str:
-        """Return a new API key, and revoke the previous one."""
         keys.revoke(ApiKey.objects.filter(name=KEY_NAME))
         return keys.issue(ApiKey(name=KEY_NAME, tenant=keys.default_tenant()))
 

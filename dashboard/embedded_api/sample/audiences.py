@@ -1,31 +1,57 @@
-"""The audiences of a page: usually a company, sometimes one of its people."""
+"""The audiences of a page: usually a company, sometimes one of its people.
 
-from collections.abc import Iterator
+Also the versions that a dashboard in use for six weeks would have recorded. One that was replaced
+between two visits was never seen: those are the gaps.
+"""
+
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import groupby, zip_longest
 from random import Random
 from typing import Any
 
-from dashboard.contract.dates import read_date
+from dashboard.contract.audiences import AudienceVersion
 from dashboard.contract.pages import PageStatus
+from dashboard.contract.wire import read_date
+from dashboard.embedded_api.ids import last_uuid7_of
 from dashboard.embedded_api.models import DEFAULT_TENANT_ID, Audience, Page, Version
-from dashboard.embedded_api.sample.companies import FIRST_COMPANIES, Company, companies
-from dashboard.embedded_api.sample.page_briefs import PageBrief
-from dashboard.embedded_api.sample.people import contact_name, person_id
-from dashboard.embedded_api.sample.randomness import mark, random_moment, sample_id, seeded_random
-from dashboard.embedded_api.sample.texts import LEADS, context, first_facts
-from dashboard.embedded_api.sample.versions import FIRST_OUTCOMES, make_versions, random_outcomes
+from dashboard.embedded_api.sample.pages import PageBrief
+from dashboard.embedded_api.sample.people import (
+    FIRST_COMPANIES,
+    Company,
+    companies,
+    contact_name,
+    person_id,
+)
+from dashboard.embedded_api.sample.randomness import (
+    TEXTS,
+    fill,
+    mark,
+    random_moment,
+    sample_id,
+    seeded_random,
+    shift_to_weekday,
+)
+from dashboard.embedded_api.sample.versions import (
+    FACTS,
+    FIRST_OUTCOMES,
+    context,
+    first_facts,
+    make_versions,
+    random_outcomes,
+)
+from dashboard.embedded_api.serializers import version_json
 
-_CUSTOM_NAMES = {
-    "Brightwater Foods Group plc": "Brightwater Foods",
-    "Osei & Daughters Haulage": "Osei & Daughters",
-}
+IN_USE = timedelta(days=43)
+SeenVersion = tuple[str, AudienceVersion, datetime, datetime]
+"""A page's id, a version as last seen, and the times when it was first and last seen."""
+_TEXTS = TEXTS["audience"]
+_CUSTOM_NAMES: dict[str, str] = _TEXTS["custom_names"]
 
 
 @dataclass(frozen=True)
 class AudienceStory:
-    """An audience with its versions, oldest first."""
-
     company: Company
     contact: str
     audience: Audience
@@ -35,7 +61,6 @@ class AudienceStory:
 def audience_stories(
     page_number: int, page: Page, brief: PageBrief, now: datetime
 ) -> Iterator[AudienceStory]:
-    """Yield the audiences of a page, oldest first."""
     horizon = read_date(page.archived_at) or now
     begun = read_date(page.created_at) or now
     order = _companies_of(page_number, brief)
@@ -51,7 +76,7 @@ def audience_stories(
             start = max(start, horizon - timedelta(days=40))
             end = horizon - timedelta(hours=1)
         else:
-            was_published = brief.status is not PageStatus.DRAFT
+            was_published = brief.status != PageStatus.DRAFT
             outcomes = random_outcomes(rng, ever_published=was_published)
         company, contact = companies()[number], contact_name(number)
         facts = first_facts(rng, company, contact)
@@ -96,10 +121,8 @@ def _audience(
     if rng.random() < 0.18 or number == 0:
         audience.action_url_override = f"https://kestrel.example/book/{company.slug}"
     if rng.random() < 0.1 or number == 0:
-        audience.action_form_instructions_override = (
-            "Ask for the number of refrigerated units, not for total fleet size. Offer a visit"
-            f" to the {company.country.towns[0]} depot as an alternative to a video call."
-        )
+        instructions = fill(_TEXTS["form_instructions"], {"town": company.towns[0]})
+        audience.action_form_instructions_override = instructions
     if rng.random() < 0.05:
         audience.action_form_id_override = sample_id("form", number)
     return audience
@@ -111,18 +134,49 @@ def _custom_name(rng: Random, company: Company, contact: str) -> str | None:
         return _CUSTOM_NAMES.get(company.name)
     if rng.random() >= 0.25:
         return None
-    short = " ".join(company.name.split()[:2])
-    return rng.choice((short, f"{short}, {contact}", f"{short} ({company.country.towns[0]})"))
+    short = company.short_name
+    return rng.choice((short, f"{short}, {contact}", f"{short} ({company.towns[0]})"))
 
 
 def _metadata(rng: Random, company: Company) -> dict[str, Any]:
-    short = " ".join(company.name.split()[:2])
-    lead = rng.choice(LEADS)
+    short, lead = company.short_name, rng.choice(FACTS["leads"])
     metadata: dict[str, Any] = {"title": f"Kestrel for {short}: {lead.removeprefix('the ')}"}
     if rng.random() < 0.8:
         metadata["description"] = f"What {lead} does for {short}, with a payback table."
     if rng.random() < 0.6:
-        metadata["keywords"] = ["cold chain", "reefer", "fleet telematics"][: rng.randint(1, 3)]
+        metadata["keywords"] = _TEXTS["keywords"][: rng.randint(1, 3)]
     if rng.random() < 0.3:
         metadata["ogTitle"] = rng.choice(("", f"{short} and Kestrel"))
     return metadata
+
+
+def seen_versions(stories: Iterable[AudienceStory], now: datetime) -> Iterator[SeenVersion]:
+    for page_id, page_stories in groupby(stories, key=lambda story: story.audience.page_id):
+        visits = [(visit, last_uuid7_of(visit)) for visit in _visits_to(page_id, now)]
+        for story in page_stories:
+            for version, newer in zip_longest(story.versions, story.versions[1:]):
+                newer_from = newer.created_at if newer else "~"
+                seen = [v for v, until in visits if _was_listed(version, newer_from, until)]
+                if seen:
+                    content = version_json(version, seen[-1])
+                    yield page_id, AudienceVersion.model_validate(content), seen[0], seen[-1]
+
+
+def _visits_to(page_id: str, now: datetime) -> list[datetime]:
+    """Return the sorted times of visits to a page: 3 to 40 of them."""
+    rng = seeded_random("looks", page_id)
+    count = int(rng.triangular(3, 40, 12))
+    began = now - IN_USE
+    visits = (shift_to_weekday(rng, began + IN_USE * rng.random()) for _ in range(count))
+    return sorted(max(began, visit) for visit in visits)
+
+
+def _was_listed(version: Version, newer_from: str, until: str) -> bool:
+    """Whether the version was the latest or the live one at the mark `until`.
+
+    `newer_from` is the mark at which a newer version was created.
+    """
+    if version.created_at > until:
+        return False
+    is_live = (version.published_at or "~") <= until < (version.archived_at or "~")
+    return is_live or until < newer_from

@@ -1,38 +1,110 @@
-"""Three hundred conversations, with user and agent messages for each version."""
+"""Three hundred conversations, with user and agent messages for each version.
 
-from collections.abc import Iterator
+The agent's tool calls are small, fail, or have results of 200 KB.
+"""
+
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
 from random import Random
 from typing import Any
 
-from dashboard.contract.audiences import VersionStatus
-from dashboard.contract.dates import read_date
-from dashboard.embedded_api.lifecycle import Dates
+from dashboard.contract.wire import read_date
 from dashboard.embedded_api.models import Conversation, Version
-from dashboard.embedded_api.sample import conversation_words as words
 from dashboard.embedded_api.sample.audiences import AudienceStory
-from dashboard.embedded_api.sample.pending_changes import (
-    APPLIED,
-    MOVED,
-    READY,
-    change,
-    pending_changes,
-)
-from dashboard.embedded_api.sample.randomness import mark, sample_id, seeded_random
-from dashboard.embedded_api.sample.tool_calls import any_call, large_call, update_call
+from dashboard.embedded_api.sample.people import Company
+from dashboard.embedded_api.sample.randomness import TEXTS, fill, mark, sample_id, seeded_random
+from dashboard.embedded_api.serializers import effective_metadata
 
+LARGE_ROWS = 1_700
+"""Rows of a large result: a little over 200 KB as JSON."""
 COUNT = 300
+READY, APPLIED, MOVED = "ready", "applied", "moved"
+"""Pending changes: the present text is the old one; the new one; neither."""
+_TEXTS = TEXTS["conversation"]
 _LENGTHS = ((5, 12), (8, 24), (20, 60), (60, 150))
 _FIXED_LENGTHS = {3: 200, 5: 5, 90: 200, 150: 200}
 _WITH_LARGE_RESULTS = {0, 3, 40, 90, 150, 222}
 
 
+def update_call(version: Version, key: object) -> dict[str, Any]:
+    arguments = {"audienceId": version.audience_id, "text": version.supplementary_context or ""}
+    result = {"versionNumber": version.version_number, "status": "draft", "warnings": None}
+    return _call(key, "update_supplementary_context", arguments, result=result)
+
+
+def any_call(rng: Random, company: Company, contact: str, key: object) -> dict[str, Any]:
+    """Return a random call that collects facts; some fail."""
+    templates = _TEXTS["tool_calls"]
+    template = rng.choices(templates, [call["weight"] for call in templates])[0]
+    name = template["name"]
+    values = {
+        "name": company.name,
+        "slug": company.slug,
+        "first_word": company.slug.split("-")[0],
+        "domain": company.domain,
+        "two_towns": ", ".join(company.towns[:2]),
+        "contact": contact,
+        "family_name": contact.rsplit(maxsplit=1)[-1].lower(),
+        "person_id": sample_id("prospect", company.slug),
+        "nothing": None,
+    }
+    values |= _RANDOM_VALUES[name](rng, values) if name in _RANDOM_VALUES else {}
+    if "error" in template:
+        return _call(key, name, fill(template["arguments"], values), error=template["error"])
+    result = fill(template["result"], values) if values.get("is_found", True) else None
+    return _call(key, name, fill(template["arguments"], values), result=result)
+
+
+def _notes(rng: Random, values: dict[str, Any]) -> dict[str, Any]:
+    notes = _TEXTS["crm_notes"][: rng.randint(1, 3)]
+    return {"notes": [fill(note, values) | {"pinned": rng.random() < 0.2} for note in notes]}
+
+
+def _payback(rng: Random, _: dict[str, Any]) -> dict[str, Any]:
+    vehicles, loads, months = rng.randint(20, 400), rng.randint(1, 14), rng.uniform(4, 19)
+    table = [
+        {"month": month, "balance": round((month - round(months, 1)) * vehicles * 11.5)}
+        for month in (1, 6, 12, 24)
+    ]
+    return {"vehicles": vehicles, "loads": loads, "months": round(months, 1), "table": table}
+
+
+_RANDOM_VALUES: dict[str, Callable[[Random, dict[str, Any]], dict[str, Any]]] = {
+    "find_person": lambda rng, _: {"is_found": rng.random() < 0.85},
+    "read_crm_notes": _notes,
+    "calculate_payback": _payback,
+    "fetch_og_image": lambda rng, _: {"picture": rng.randint(2, 9)},
+}
+
+
+def large_call(rng: Random, company: Company, key: object) -> dict[str, Any]:
+    """Return a call with a result of 200 KB."""
+    rows = [
+        {
+            "vehicle": f"{company.slug[:3].upper()}-{number % 97:03}",
+            "at": f"2026-{1 + number % 9:02}-{1 + number % 28:02}T{number % 24:02}:00:00Z",
+            "second": number % 3600,
+            "town": rng.choice(company.towns),
+            "degrees": round(rng.uniform(-24, 6), 1),
+            "doorOpen": rng.random() < 0.1,
+            "litres": None if rng.random() < 0.2 else rng.randint(20, 400),
+        }
+        for number in range(LARGE_ROWS)
+    ]
+    arguments = {"company": company.slug, "from": "2026-01-01", "format": "rows"}
+    result = {"count": LARGE_ROWS, "rows": rows}
+    return _call(key, "export_vehicle_positions", arguments, result=result)
+
+
+def _call(key: object, name: str, arguments: dict[str, Any], **end: Any) -> dict[str, Any]:
+    """Return a call; `end` is its result or error."""
+    return {"id": sample_id("call", key, name), "name": name, "arguments": arguments, **end}
+
+
 @dataclass
 class _ConversationBuilder:
-    """Collect the messages of a conversation."""
-
     story: AudienceStory
     rng: Random
     now: datetime
@@ -46,23 +118,23 @@ class _ConversationBuilder:
         message |= {name: part for name, part in parts.items() if part is not None}
         self.messages.append(message)
 
-    def words(self, texts: tuple[str, ...]) -> str:
-        """Return one of the texts, filled in for the company."""
+    def words(self, texts: list[str]) -> str:
         company, rng = self.story.company, self.rng
-        return rng.choice(texts).format(
-            short=" ".join(company.name.split()[:2]),
-            contact=self.story.contact,
-            town=rng.choice(company.country.towns),
-            worry=rng.choice(words.WORRIES),
-            fleet=company.fleet,
-            price_12=f"{company.fleet * 372:,}",
-            price_24=f"{company.fleet * 342:,}",
-            price_36=f"{company.fleet * 312:,}",
-        )
+        text = rng.choice(texts)
+        values = {
+            "short": company.short_name,
+            "contact": self.story.contact,
+            "town": rng.choice(company.towns),
+            "worry": rng.choice(_TEXTS["worries"]),
+            "fleet": company.fleet,
+            "price_12": f"{company.fleet * 372:,}",
+            "price_24": f"{company.fleet * 342:,}",
+            "price_36": f"{company.fleet * 312:,}",
+        }
+        return str(fill(text, values))
 
 
 def conversations(stories: list[AudienceStory], now: datetime) -> Iterator[Conversation]:
-    """Yield the conversations of the first dozen audiences and of random others."""
     first, others = stories[:12], stories[12:]
     chosen = first + seeded_random("conversations").sample(others, COUNT - len(first))
     for number, story in enumerate(chosen):
@@ -72,11 +144,8 @@ def conversations(stories: list[AudienceStory], now: datetime) -> Iterator[Conve
 def _conversation(number: int, story: AudienceStory, now: datetime) -> Conversation:
     rng = seeded_random("conversation", number)
     builder = _ConversationBuilder(story, rng, now)
-    published_message_id = None
     for part, version in zip(_message_counts(number, rng, story), story.versions, strict=True):
         _add_version(builder, version, part)
-        if Dates.of(version).status(now) is VersionStatus.PUBLISHED:
-            published_message_id = builder.messages[-1]["messageId"]
     if number in _WITH_LARGE_RESULTS:
         _add_large_results(builder, number)
     times = [message["timestamp"] / 1000 for message in builder.messages]
@@ -88,8 +157,7 @@ def _conversation(number: int, story: AudienceStory, now: datetime) -> Conversat
         id=sample_id("conv", number),
         audience=story.audience,
         messages=builder.messages,
-        pending_changes=pending_changes(rng, story, kinds),
-        published_message_id=published_message_id,
+        pending_changes=_pending_changes(rng, story, kinds),
         created_at=mark(datetime.fromtimestamp(times[0], now.tzinfo), rng),
         updated_at=mark(datetime.fromtimestamp(times[-1], now.tzinfo), rng),
     )
@@ -109,18 +177,17 @@ def _message_counts(number: int, rng: Random, story: AudienceStory) -> list[int]
 
 
 def _add_version(builder: _ConversationBuilder, version: Version, count: int) -> None:
-    """Add the messages of a version: a request, the agent's version, then a dialogue."""
     rng = builder.rng
     for place, moment in enumerate(_message_times(builder, version, count)):
         if place == 0:
-            asks = words.ASKS if builder.messages else words.ASKS[:1]
+            asks = _TEXTS["asks"] if builder.messages else _TEXTS["asks"][:1]
             builder.add_message(moment, content=builder.words(asks), hasSnapshot=False)
         elif place == 1:
             _add_version_message(builder, version, moment)
         elif place % 2 == 0:
             _add_user_message(builder, moment)
         elif rng.random() < 0.06:
-            cut, reasoning = builder.words(words.CUT_OFF), rng.choice(words.REASONING)
+            cut, reasoning = builder.words(_TEXTS["cut_off"]), rng.choice(_TEXTS["reasoning"])
             builder.add_message(moment, content=cut, reasoning=reasoning, isInterrupted=True)
         else:
             _add_agent_message(builder, moment)
@@ -147,12 +214,12 @@ def _add_version_message(builder: _ConversationBuilder, version: Version, moment
     calls = [update_call(version, version.pk)]
     if rng.random() < 0.7:
         calls.insert(0, any_call(rng, story.company, story.contact, (version.pk, "facts")))
-    content = builder.words(words.ANSWERS)
+    content = builder.words(_TEXTS["answers"])
     builder.add_message(
         moment,
         content=content,
         contentParts=[{"type": "text", "text": content}],
-        reasoning=rng.choice(words.REASONING),
+        reasoning=rng.choice(_TEXTS["reasoning"]),
         hasSnapshot=True,
         toolCalls=calls,
         changes=_changes(story, version) or None,
@@ -160,7 +227,6 @@ def _add_version_message(builder: _ConversationBuilder, version: Version, moment
 
 
 def _changes(story: AudienceStory, version: Version) -> list[dict[str, Any]]:
-    """Return the changed paragraphs since the previous version."""
     for old, new in pairwise(story.versions):
         if new is version:
             before = (old.supplementary_context or "").split("\n\n")
@@ -168,8 +234,8 @@ def _changes(story: AudienceStory, version: Version) -> list[dict[str, Any]]:
             before += [""] * (len(after) - len(before))
             after += [""] * (len(before) - len(after))
             pairs = [(was, now) for was, now in zip(before, after, strict=True) if was != now]
-            return [change((new.pk, place), *pair) for place, pair in enumerate(pairs)]
-    return [change((version.pk, 0), "", version.supplementary_context or "")]
+            return [_change((new.pk, place), *pair) for place, pair in enumerate(pairs)]
+    return [_change((version.pk, 0), "", version.supplementary_context or "")]
 
 
 def _add_user_message(builder: _ConversationBuilder, moment: datetime) -> None:
@@ -177,7 +243,7 @@ def _add_user_message(builder: _ConversationBuilder, moment: datetime) -> None:
     if rng.random() < 0.02:
         builder.add_message(moment, content="")
         return
-    text = builder.words(words.FOLLOW_UPS if rng.random() < 0.6 else words.ASKS)
+    text = builder.words(_TEXTS["follow_ups"] if rng.random() < 0.6 else _TEXTS["asks"])
     parts = None
     if rng.random() < 0.04:
         parts = [
@@ -188,7 +254,6 @@ def _add_user_message(builder: _ConversationBuilder, moment: datetime) -> None:
 
 
 def _add_agent_message(builder: _ConversationBuilder, moment: datetime) -> None:
-    """Add an agent message, at random with reasoning and tool calls."""
     rng, story = builder.rng, builder.story
     key = (story.audience.pk, len(builder.messages))
     calls = None
@@ -196,12 +261,12 @@ def _add_agent_message(builder: _ConversationBuilder, moment: datetime) -> None:
         calls = [
             any_call(rng, story.company, story.contact, (key, n)) for n in range(rng.randint(1, 3))
         ]
-    content = words.HOSTILE if rng.random() < 0.015 else builder.words(words.ANSWERS)
+    content = _TEXTS["hostile"] if rng.random() < 0.015 else builder.words(_TEXTS["answers"])
     builder.add_message(
         moment,
         content=None if rng.random() < 0.05 else content,
         contentParts=[{"type": "text", "text": content}] if rng.random() < 0.8 else None,
-        reasoning=rng.choice(words.REASONING) if rng.random() < 0.5 else None,
+        reasoning=rng.choice(_TEXTS["reasoning"]) if rng.random() < 0.5 else None,
         hasSnapshot=False,
         toolCalls=calls,
     )
@@ -216,3 +281,37 @@ def _add_large_results(builder: _ConversationBuilder, number: int) -> None:
             for n in range(1 + number % 2)
         ]
         answers[len(answers) // 2]["toolCalls"] = calls
+
+
+def _change(key: object, previous: str, new: str) -> dict[str, Any]:
+    """Return a change, which does not name its field."""
+    return {"changeId": sample_id("chg", key), "previousValue": previous, "newValue": new}
+
+
+def _pending_changes(rng: Random, story: AudienceStory, kinds: list[str]) -> list[dict[str, Any]]:
+    audience, versions = story.audience, story.versions
+    metadata = effective_metadata(audience, audience.page)
+    present = (
+        audience.supplementary_context,
+        metadata.get("title"),
+        metadata.get("description"),
+        ", ".join(metadata.get("keywords") or []),
+    )
+    texts = [text for text in present if text]
+    rng.shuffle(texts)
+    changes = []
+    for place, (kind, text) in enumerate(zip(kinds, texts, strict=False)):
+        is_context = text == audience.supplementary_context and len(versions) > 1
+        earlier = versions[-2].supplementary_context if is_context else None
+        old = text if kind == READY else earlier or " ".join(text.split()[:-2])
+        new = text if kind == APPLIED else _improved(text)
+        changes.append(_change((audience.pk, place), old, new))
+    return changes
+
+
+def _improved(text: str) -> str:
+    if "\n\n" in text:
+        return text.replace("Lead with ", "Open with one number, then show ", 1)
+    if ", " in text and len(text) < 80:
+        return f"{text}, temperature alarms, payback"
+    return f"{text.rstrip('.')}, first for the driver."

@@ -1,19 +1,40 @@
-"""Random choices that are the same on every run, because the seed is a topic's name."""
+"""The texts of the sample, and random choices that are the same on every run."""
 
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from importlib.resources import files
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from dashboard.contract.dates import MARK_PREFIX, write_mark
+from dashboard.contract.wire import MARK_PREFIX, write_mark
 
+TEXTS: dict[str, Any] = tomllib.loads(
+    files(__package__).joinpath("sample.toml").read_text(encoding="utf-8")
+)
 ItemT = TypeVar("ItemT")
 _IDS_BEGIN = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 _A_WEEK_MS = 7 * 24 * 60 * 60 * 1000
 
 
+def fill(template: Any, values: Mapping[str, Any]) -> Any:
+    """Return a text with its {placeholders} filled in, or a list or table of such texts.
+
+    A text that is nothing but a placeholder becomes the value itself, such as a number.
+    """
+    match template:
+        case str():
+            name = template[1:-1]
+            is_value = template == f"{{{name}}}" and name in values
+            return values[name] if is_value else template.format(**values)
+        case dict():
+            return {key: fill(item, values) for key, item in template.items()}
+        case list():
+            return [fill(item, values) for item in template]
+    return template
+
+
 def seeded_random(*topic: object) -> Random:
-    """Return a random generator seeded with the topic."""
     return Random(repr(topic))  # noqa: S311 (not for security)
 
 
@@ -25,7 +46,6 @@ def sample_id(kind: str, *topic: object) -> str:
 
 
 def mark(moment: datetime, rng: Random) -> str:
-    """Return a mark of that time."""
     return write_mark(moment, random_bits=rng.getrandbits)
 
 
@@ -44,11 +64,9 @@ def shift_to_weekday(rng: Random, moment: datetime) -> datetime:
     return moment - timedelta(days=moment.weekday() - 4 + int(back * 5))
 
 
-def weighted_choice(rng: Random, weights: dict[ItemT, float]) -> ItemT:
-    """Return one of the keys, by weight."""
+def weighted_choice(rng: Random, weights: Mapping[ItemT, float]) -> ItemT:
     return rng.choices(list(weights), list(weights.values()))[0]
 
 
-def random_sample(rng: Random, items: Sequence[ItemT], max_count: int) -> tuple[ItemT, ...]:
-    """Return 1 to `max_count` different items."""
-    return tuple(rng.sample(items, rng.randint(1, min(max_count, len(items)))))
+def random_sample(rng: Random, items: Sequence[ItemT], max_count: int) -> list[ItemT]:
+    return rng.sample(items, rng.randint(1, min(max_count, len(items))))

@@ -1,76 +1,128 @@
-"""The versions of one audience, with their texts and dates."""
+"""The versions of one audience: their supplementary contexts and their dates.
 
+A text is built from facts. A new version changes a few of them, so that versions differ by
+realistic edits.
+"""
+
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from itertools import pairwise
 from random import Random
+from typing import Any, TypeAlias
 
 from dashboard.embedded_api.models import DEFAULT_TENANT_ID, Audience, Version
-from dashboard.embedded_api.sample.randomness import mark, random_moment, sample_id, weighted_choice
-from dashboard.embedded_api.sample.texts import Facts, context, next_facts
-
-LIVE, PAST, DRAFT, PENDING = "live", "past", "draft", "pending"
-CANCELLED, DROPPED = "cancelled", "dropped"
-QUEUED, PROCESSING, STUCK_QUEUED, STUCK_PROCESSING = "queued", "processing", "stuck 1", "stuck 2"
-
-_NEVER = timedelta(days=365)
-_MIN_INTERVAL = timedelta(minutes=11)
-_EARLIER_WEIGHTS = {PAST: 8.0, DROPPED: 1.2, CANCELLED: 0.8}
-_ENDING_WEIGHTS: dict[tuple[str, ...], float] = {
-    (LIVE,): 60,
-    (LIVE, DRAFT): 21,
-    (LIVE, DROPPED, DRAFT): 2,
-    (LIVE, CANCELLED): 3,
-    (LIVE, CANCELLED, DRAFT): 2,
-    (LIVE, PENDING): 1,
-    (DRAFT,): 7,
-    (DROPPED,): 2,
-    (PENDING,): 1,
-    (CANCELLED, DRAFT): 1,
-}
-_LENGTH_WEIGHTS = {1: 16, 2: 26, 3: 22, 4: 14, 5: 9, 6: 6, 7: 4, 9: 2, 12: 0.8, 31: 0.2}
-FIRST_OUTCOMES: tuple[tuple[str, ...], ...] = (
-    (DROPPED, DROPPED, PAST, PAST, LIVE, CANCELLED, DRAFT),
-    (PAST, LIVE, PROCESSING),
-    (PAST, PAST, LIVE, STUCK_QUEUED),
-    (PAST, LIVE),
-    (*(PAST,) * 7, LIVE, DRAFT),
-    (DRAFT,),
-    (DROPPED, PAST, PAST, LIVE, CANCELLED),
-    (*(PAST,) * 5, LIVE),
-    (DROPPED, DROPPED),
-    (PAST, LIVE, STUCK_PROCESSING),
-    (LIVE, QUEUED),
-    (PENDING,),
+from dashboard.embedded_api.sample.people import Company
+from dashboard.embedded_api.sample.randomness import (
+    TEXTS,
+    fill,
+    mark,
+    random_moment,
+    random_sample,
+    sample_id,
+    weighted_choice,
 )
+
+FACTS = TEXTS["facts"]
+_TEXTS = TEXTS["versions"]
+_MIN_INTERVAL = timedelta(minutes=11)
+FIRST_OUTCOMES: list[list[str]] = _TEXTS["first_outcomes"]
 """The first audiences of the first page together show every status."""
+Facts: TypeAlias = dict[str, Any]
+"""What is known about a company at one time."""
 
 
-def random_outcomes(rng: Random, *, ever_published: bool) -> tuple[str, ...]:
+def first_facts(rng: Random, company: Company, contact: str) -> Facts:
+    return {
+        "name": company.name,
+        "towns": company.towns,
+        "contact": contact,
+        "role": rng.choice(FACTS["roles"]),
+        "second_role": "",
+        "fleet": company.fleet,
+        "vehicles": rng.choice(FACTS["vehicles"]),
+        "depots": rng.randint(1, 3),
+        "worries": _listed(random_sample(rng, FACTS["worries"], 2)),
+        "lead": rng.choice(FACTS["leads"]),
+        "proof": rng.choice(FACTS["proofs"]),
+        "limit": rng.choice(FACTS["limits"]),
+        "plan": FACTS["plans"][0],
+        "discount": FACTS["discounts"][0],
+        "note": "",
+    }
+
+
+_EDITS: tuple[Callable[[Random, Facts], Facts], ...] = (
+    lambda rng, facts: {"fleet": facts["fleet"] + rng.randint(2, 12)},
+    lambda _, facts: {"depots": min(facts["depots"] + 1, len(facts["towns"]))},
+    lambda rng, _: {"second_role": rng.choice(FACTS["roles"])},
+    lambda rng, _: {"worries": _listed(random_sample(rng, FACTS["worries"], 3))},
+    lambda rng, _: {"lead": rng.choice(FACTS["leads"])},
+    lambda rng, _: {"proof": rng.choice(FACTS["proofs"])},
+    lambda rng, _: {"limit": rng.choice(FACTS["limits"])},
+    lambda rng, _: {
+        "plan": rng.choice(FACTS["plans"]), "discount": rng.choice(FACTS["discounts"])
+    },
+    lambda rng, _: {"note": rng.choice(FACTS["notes"])},
+)  # fmt: skip
+
+
+def next_facts(rng: Random, facts: Facts) -> Facts:
+    after = facts
+    while context(after) == context(facts):
+        for edit in random_sample(rng, _EDITS, 3):
+            after = after | edit(rng, after)
+    return after
+
+
+def context(facts: Facts) -> str:
+    """Return the supplementary context: four or five paragraphs of plain text."""
+    depots = facts["depots"]
+    people = f"Their {facts['role']}, {facts['contact']},"
+    if facts["second_role"] not in ("", facts["role"]):
+        people += f" and their {facts['second_role']}"
+    values = facts | {
+        "depot_count": f"{FACTS['numbers'][depots]} {'depot' if depots == 1 else 'depots'}",
+        "depot_names": _listed(facts["towns"][:depots]),
+        "people": people,
+    }
+    return "\n\n".join(filter(None, fill(FACTS["paragraphs"], values)))
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def random_outcomes(rng: Random, *, ever_published: bool) -> list[str]:
     """Return the outcomes of an audience's versions, oldest first.
 
     None is live unless the page was ever published.
     """
-    ending = weighted_choice(rng, _ENDING_WEIGHTS)
+    ending: list[str] = weighted_choice(rng, _TEXTS["endings"]).split()
     if not ever_published:
-        ending = tuple(outcome for outcome in ending if outcome != LIVE) or (DRAFT,)
-    earlier = _EARLIER_WEIGHTS if LIVE in ending else {DROPPED: 1.0}
-    length = weighted_choice(rng, _LENGTH_WEIGHTS) if LIVE in ending else rng.randint(1, 3)
-    before = (weighted_choice(rng, earlier) for _ in range(max(0, length - len(ending))))
-    return (*before, *ending)
+        ending = [outcome for outcome in ending if outcome != "live"] or ["draft"]
+    if "live" in ending:
+        earlier, length = _TEXTS["earlier"], int(weighted_choice(rng, _TEXTS["lengths"]))
+    else:
+        earlier, length = {"dropped": 1.0}, rng.randint(1, 3)
+    before: list[str] = [weighted_choice(rng, earlier) for _ in range(max(0, length - len(ending)))]
+    return before + ending
 
 
 def make_versions(
     rng: Random,
     audience: Audience,
-    outcomes: tuple[str, ...],
+    outcomes: list[str],
     facts: Facts,
     *,
     start: datetime,
     end: datetime,
     now: datetime,
 ) -> list[Version]:
-    """Build versions created between `start` and `end`; each differs from the previous one."""
-    starts = _creation_times(rng, len(outcomes), start, end)
+    # At least some minutes apart.
+    count = len(outcomes)
+    start += (count + 1) * _MIN_INTERVAL
+    times = sorted(random_moment(rng, start, max(start, end)) for _ in range(count))
+    starts = [time - (count - index) * _MIN_INTERVAL for index, time in enumerate(times)]
     versions = []
     for index, (outcome, created) in enumerate(zip(outcomes, starts, strict=True)):
         facts = next_facts(rng, facts) if index else facts
@@ -93,32 +145,25 @@ def make_versions(
     return versions
 
 
-def _creation_times(rng: Random, count: int, start: datetime, end: datetime) -> list[datetime]:
-    """Return the sorted creation times, at least some minutes apart."""
-    start += (count + 1) * _MIN_INTERVAL
-    times = sorted(random_moment(rng, start, max(start, end)) for _ in range(count))
-    return [moment - (count - index) * _MIN_INTERVAL for index, moment in enumerate(times)]
-
-
 def _set_dates(
     rng: Random, version: Version, outcome: str, *, start: datetime, room: timedelta, now: datetime
 ) -> None:
     """Set the dates of a version, all before the next version is created."""
-    if outcome == PENDING:
+    if outcome == "pending":
         return
     draft = start + min(timedelta(seconds=rng.uniform(15, 400)), room * 0.2)
     version.became_draft_at = mark(draft, rng)
-    if outcome in {QUEUED, PROCESSING, STUCK_QUEUED, STUCK_PROCESSING}:
+    if outcome in _TEXTS["in_flight_s"]:
         _set_dates_in_flight(rng, version, outcome, now)
-    elif outcome == DROPPED:
+    elif outcome == "dropped":
         version.archived_at = mark(
             draft + min(timedelta(hours=rng.uniform(2, 40)), room * 0.5), rng
         )
-    elif outcome in {LIVE, PAST, CANCELLED}:
+    elif outcome in {"live", "past", "cancelled"}:
         queued = draft + min(timedelta(minutes=rng.lognormvariate(3, 1.6)), room * 0.4)
         version.queued_at = mark(queued, rng)
         left = queued + min(timedelta(seconds=rng.lognormvariate(3.7, 0.5)), room * 0.1)
-        if outcome == CANCELLED:
+        if outcome == "cancelled":
             version.cancelled_at = mark(left, rng)
         else:
             version.processing_at = mark(left, rng)
@@ -131,12 +176,7 @@ def _set_dates_in_flight(rng: Random, version: Version, outcome: str, now: datet
 
     The embedded API publishes within seconds, so only a stuck version stays visible.
     """
-    queued, left, live = {
-        QUEUED: (-timedelta(seconds=40), timedelta(minutes=2), timedelta(minutes=4)),
-        PROCESSING: (-timedelta(seconds=95), -timedelta(seconds=30), timedelta(minutes=3)),
-        STUCK_QUEUED: (-timedelta(minutes=18), _NEVER, _NEVER + timedelta(minutes=1)),
-        STUCK_PROCESSING: (-timedelta(minutes=7), -timedelta(minutes=5), _NEVER),
-    }[outcome]
-    version.queued_at = mark(now + queued, rng)
-    version.processing_at = mark(now + left, rng)
-    version.published_at = mark(now + live, rng)
+    seconds = [timedelta(seconds=seconds) for seconds in _TEXTS["in_flight_s"][outcome]]
+    names = ("queued_at", "processing_at", "published_at")
+    for name, after in zip(names, seconds, strict=True):
+        setattr(version, name, mark(now + after, rng))

@@ -1,10 +1,8 @@
 """The ledger's tables, and the one row that names this installation."""
 
-import dashboard.encryption
+import dashboard.clock
 import dashboard.ledger.models.base
-import dashboard.ledger.models.receiver
 import django.db.models.deletion
-import django.utils.timezone
 import secrets
 from typing import Any
 from django.conf import settings
@@ -20,28 +18,11 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
+        ('approvals', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
-        migrations.CreateModel(
-            name='ApprovalRule',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('covers_publishing', models.BooleanField(default=False)),
-                ('covers_rollbacks', models.BooleanField(default=False)),
-                ('covers_webhooks', models.BooleanField(default=False)),
-                ('covers_pages', models.BooleanField(default=False)),
-                ('days', models.PositiveSmallIntegerField(default=7)),
-                ('changed_at', models.DateTimeField()),
-                ('changed_by_name', models.CharField(max_length=200)),
-            ],
-            options={
-                'ordering': ['-pk'],
-                'permissions': [('manage_approvals', 'Can change the approval rule, and publish in an emergency')],
-                'default_permissions': (),
-            },
-        ),
         migrations.CreateModel(
             name='DeviationRecord',
             fields=[
@@ -78,61 +59,6 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='Receiver',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('is_on', models.BooleanField(default=False)),
-                ('secret', models.CharField(default=dashboard.ledger.models.receiver.new_secret, max_length=64)),
-                ('signing_secret', dashboard.encryption.EncryptedText(blank=True)),
-                ('rejected_at', models.DateTimeField(null=True)),
-                ('changed_at', models.DateTimeField(null=True)),
-                ('changed_by', models.CharField(blank=True, max_length=200)),
-            ],
-            options={
-                'default_permissions': (),
-            },
-        ),
-        migrations.CreateModel(
-            name='SignInPolicy',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('publishers_need_second_factor', models.BooleanField(default=False)),
-                ('changed_at', models.DateTimeField(null=True)),
-                ('changed_by', models.CharField(blank=True, max_length=200)),
-            ],
-            options={
-                'verbose_name_plural': 'sign-in policies',
-                'default_permissions': (),
-            },
-        ),
-        migrations.CreateModel(
-            name='ApprovalRequest',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('publish', 'Publish'), ('roll_back', 'Roll back'), ('webhook', 'Change a webhook'), ('page', 'Create a page')], max_length=16)),
-                ('state', models.CharField(choices=[('open', 'Needs approval'), ('approved', 'Approved'), ('declined', 'Declined'), ('withdrawn', 'Withdrawn'), ('expired', 'Expired'), ('void', 'Approval void')], default='open', max_length=16)),
-                ('title', models.TextField()),
-                ('note', models.TextField(blank=True)),
-                ('subject', models.JSONField()),
-                ('digest', models.CharField(max_length=64)),
-                ('requested_by_name', models.CharField(max_length=200)),
-                ('requested_at', models.DateTimeField()),
-                ('expires_at', models.DateTimeField()),
-                ('decided_by_name', models.CharField(blank=True, max_length=200)),
-                ('decided_at', models.DateTimeField(null=True)),
-                ('decision_note', models.TextField(blank=True)),
-                ('ended_at', models.DateTimeField(null=True)),
-                ('end_reason', models.TextField(blank=True)),
-                ('differences', models.JSONField(default=list)),
-                ('decided_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('requested_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'ordering': ['-requested_at', '-pk'],
-                'default_permissions': (),
-            },
-        ),
-        migrations.CreateModel(
             name='AudienceRecord',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -151,16 +77,15 @@ class Migration(migrations.Migration):
                 ('in_progress_since', models.DateTimeField(null=True)),
                 ('live_version_id', models.TextField(blank=True)),
                 ('live_version_number', models.BigIntegerField(null=True)),
-                ('live_since', models.DateTimeField(null=True)),
                 ('archived', models.BooleanField(default=False)),
                 ('created_at', models.DateTimeField(null=True)),
-                ('live_status', models.CharField(blank=True, max_length=8)),
+                ('live_status', models.CharField(blank=True, max_length=16)),
                 ('new_page_agent', models.CharField(blank=True, max_length=3)),
                 ('updated_at', models.DateTimeField(null=True)),
                 ('searched', models.TextField(db_default='', default='')),
             ],
             options={
-                'indexes': [models.Index(fields=['latest_status'], name='ledger_audi_latest__55738c_idx'), models.Index(fields=['audience_id'], name='ledger_audi_audienc_3f937c_idx'), models.Index(fields=['prospect_id'], name='ledger_audi_prospec_a17cd6_idx'), dashboard.ledger.models.base.IndexOfSQLite(fields=['searched', 'archived'], name='audiences_searched'), models.Index(fields=['live_since', 'changed_at', 'first_seen_at', 'latest_status', 'live_version_number'], name='ledger_audi_live_si_05a46b_idx'), models.Index(fields=['-updated_at', '-id'], name='ledger_audi_updated_0ab866_idx'), models.Index(fields=['name'], name='ledger_audi_name_bcb49b_idx'), models.Index(fields=['last_seen_at'], name='ledger_audi_last_se_7e6b5e_idx'), models.Index(fields=['live_status', 'latest_status', 'new_page_agent'], name='ledger_audi_live_st_c73bc9_idx'), dashboard.ledger.models.base.IndexOfSQLite(fields=['live_status', 'latest_status', 'new_page_agent', 'page_id', 'searched'], name='audiences_narrowed'), models.Index(fields=['first_seen_at'], name='ledger_audi_first_s_105569_idx'), models.Index(fields=['changed_at'], name='ledger_audi_changed_0cac5f_idx'), models.Index(fields=['live_version_number'], name='ledger_audi_live_ve_bee5d0_idx'), models.Index(fields=['page_id', 'live_version_id', 'latest_version_id', 'latest_status'], name='ledger_audi_page_id_c872ae_idx')],
+                'indexes': [models.Index(fields=['latest_status'], name='ledger_audi_latest__55738c_idx'), models.Index(fields=['audience_id'], name='ledger_audi_audienc_3f937c_idx'), models.Index(fields=['prospect_id'], name='ledger_audi_prospec_a17cd6_idx'), dashboard.ledger.models.base.IndexOfSQLite(fields=['searched', 'archived'], name='audiences_searched'), models.Index(fields=['-updated_at', '-id'], name='ledger_audi_updated_0ab866_idx'), models.Index(fields=['name'], name='ledger_audi_name_bcb49b_idx'), models.Index(fields=['last_seen_at'], name='ledger_audi_last_se_7e6b5e_idx'), models.Index(fields=['live_status', 'latest_status', 'new_page_agent'], name='ledger_audi_live_st_c73bc9_idx'), dashboard.ledger.models.base.IndexOfSQLite(fields=['live_status', 'latest_status', 'new_page_agent', 'page_id', 'searched'], name='audiences_narrowed'), models.Index(fields=['first_seen_at'], name='ledger_audi_first_s_105569_idx'), models.Index(fields=['changed_at'], name='ledger_audi_changed_0cac5f_idx'), models.Index(fields=['page_id', 'live_status', 'latest_status'], name='ledger_audi_page_id_6d8c4b_idx')],
                 'constraints': [models.UniqueConstraint(fields=('page_id', 'audience_id'), name='one_audience_a_page')],
             },
         ),
@@ -190,37 +115,12 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='Delivery',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('received_at', models.DateTimeField(db_index=True)),
-                ('size', models.PositiveIntegerField()),
-                ('content_type', models.CharField(blank=True, max_length=200)),
-                ('headers', models.JSONField()),
-                ('encoding', models.CharField(blank=True, max_length=40)),
-                ('body', models.TextField(blank=True)),
-                ('changes', models.JSONField(default=list)),
-                ('is_cut', models.BooleanField(default=False)),
-                ('event', models.CharField(blank=True, max_length=64)),
-                ('audience_id', models.TextField(blank=True)),
-                ('is_signed', models.BooleanField(default=False)),
-                ('event_digest', models.CharField(max_length=64, null=True, unique=True)),
-                ('hint', models.CharField(blank=True, choices=[('read', 'Refresh requested'), ('not_known', 'Unknown audience'), ('too_many', 'Too many at once'), ('', 'None')], max_length=16)),
-            ],
-            options={
-                'verbose_name_plural': 'deliveries',
-                'ordering': ['-pk'],
-                'default_permissions': (),
-                'indexes': [models.Index(condition=models.Q(('audience_id', ''), _negated=True), fields=['audience_id', 'event', '-received_at'], name='ledger_delivery_of_audience')],
-            },
-        ),
-        migrations.CreateModel(
             name='Operation',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('operation_key', models.CharField(max_length=128, unique=True)),
                 ('kind', models.CharField(choices=[('publish_version', 'Publish version'), ('create_page', 'Create page'), ('update_subscription', 'Update webhook')], max_length=32)),
-                ('outcome', models.CharField(choices=[('sending', 'In progress'), ('accepted', 'Succeeded'), ('rejected', 'Failed'), ('unknown', 'Outcome unknown'), ('not_sent', 'Not sent')], default='sending', max_length=16)),
+                ('outcome', models.CharField(choices=[('sending', 'In progress'), ('accepted', 'Accepted'), ('rejected', 'Failed'), ('unknown', 'Outcome unknown'), ('not_sent', 'Not sent')], default='sending', max_length=16)),
                 ('actor_name', models.CharField(max_length=200)),
                 ('page_id', models.TextField(blank=True)),
                 ('audience_id', models.TextField(blank=True)),
@@ -228,21 +128,54 @@ class Migration(migrations.Migration):
                 ('version_number', models.BigIntegerField(null=True)),
                 ('subscription_id', models.TextField(blank=True)),
                 ('target_name', models.TextField(blank=True)),
+                ('rolled_back_id', models.TextField(blank=True)),
+                ('rolled_back_number', models.BigIntegerField(null=True)),
                 ('requested_at', models.DateTimeField()),
                 ('settled_at', models.DateTimeField(null=True)),
-                ('changed_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('changed_at', models.DateTimeField(default=dashboard.clock.now)),
                 ('body_sent', models.JSONField(null=True)),
                 ('before', models.JSONField(null=True)),
                 ('checked_at', models.DateTimeField(null=True)),
                 ('check_result', models.TextField(blank=True)),
                 ('emergency_reason', models.TextField(blank=True)),
+                ('reason', models.CharField(blank=True, choices=[('publish', 'Published'), ('release', 'Release'), ('rollback', 'Rollback'), ('emergency', 'Emergency publish'), ('outside', 'Published outside Pressroom'), ('first_seen', 'First seen'), ('after_restore', 'First seen after a restore'), ('seen_again', 'Seen again')], max_length=16)),
+                ('note', models.TextField(blank=True)),
                 ('actor', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('approval', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='operations', to='ledger.approvalrequest')),
+                ('approval', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='operations', to='approvals.approvalrequest')),
             ],
             options={
                 'ordering': ['-requested_at', '-pk'],
                 'permissions': [('publish_version', 'Can publish versions'), ('create_page', 'Can create pages'), ('update_subscription', 'Can change webhook subscriptions')],
                 'default_permissions': (),
+            },
+        ),
+        migrations.CreateModel(
+            name='Publication',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('page_id', models.TextField()),
+                ('audience_id', models.TextField()),
+                ('version_id', models.TextField()),
+                ('version_number', models.BigIntegerField()),
+                ('page_name', models.TextField(blank=True)),
+                ('audience_name', models.TextField(blank=True)),
+                ('published_at', models.DateTimeField(null=True)),
+                ('started_at', models.DateTimeField()),
+                ('is_start_seen', models.BooleanField(default=False)),
+                ('seen_at', models.DateTimeField()),
+                ('last_seen_at', models.DateTimeField(null=True)),
+                ('ended_at', models.DateTimeField(null=True)),
+                ('is_end_seen', models.BooleanField(default=False)),
+                ('reason', models.CharField(choices=[('publish', 'Published'), ('release', 'Release'), ('rollback', 'Rollback'), ('emergency', 'Emergency publish'), ('outside', 'Published outside Pressroom'), ('first_seen', 'First seen'), ('after_restore', 'First seen after a restore'), ('seen_again', 'Seen again')], max_length=16)),
+                ('actor_name', models.TextField(blank=True)),
+                ('note', models.TextField(blank=True)),
+                ('operation', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='publications', to='ledger.operation')),
+            ],
+            options={
+                'ordering': ['started_at', 'pk'],
+                'default_permissions': (),
+                'indexes': [models.Index(fields=['page_id', 'audience_id', 'started_at'], name='ledger_publ_page_id_1aea1e_idx'), models.Index(fields=['started_at'], name='ledger_publ_started_a39b76_idx'), models.Index(fields=['reason', '-seen_at', '-id'], name='ledger_publ_reason_f84d8b_idx')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('ended_at__isnull', True)), fields=('page_id', 'audience_id'), name='one_live_publication_an_audience')],
             },
         ),
         migrations.CreateModel(
@@ -253,35 +186,16 @@ class Migration(migrations.Migration):
                 ('actor_name', models.CharField(max_length=200)),
                 ('sent_at', models.DateTimeField()),
                 ('ended_at', models.DateTimeField(null=True)),
-                ('outcome', models.CharField(choices=[('sending', 'In progress'), ('accepted', 'Succeeded'), ('rejected', 'Failed'), ('unknown', 'Outcome unknown'), ('not_sent', 'Not sent')], default='sending', max_length=16)),
+                ('outcome', models.CharField(choices=[('sending', 'In progress'), ('accepted', 'Accepted'), ('rejected', 'Failed'), ('unknown', 'Outcome unknown'), ('not_sent', 'Not sent')], default='sending', max_length=16)),
                 ('status_code', models.PositiveIntegerField(null=True)),
                 ('message', models.TextField(blank=True)),
                 ('response_body', models.TextField(blank=True)),
                 ('digest', models.CharField(blank=True, max_length=64)),
+                ('actor', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
                 ('operation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='attempts', to='ledger.operation')),
             ],
             options={
                 'ordering': ['number'],
-            },
-        ),
-        migrations.CreateModel(
-            name='OutsidePublish',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('page_id', models.TextField()),
-                ('audience_id', models.TextField()),
-                ('version_id', models.TextField()),
-                ('version_number', models.BigIntegerField()),
-                ('audience_name', models.TextField(blank=True)),
-                ('page_name', models.TextField(blank=True)),
-                ('published_at', models.DateTimeField(null=True)),
-                ('noticed_at', models.DateTimeField()),
-            ],
-            options={
-                'ordering': ['-noticed_at', '-pk'],
-                'default_permissions': (),
-                'indexes': [models.Index(fields=['-noticed_at', '-id'], name='ledger_outs_noticed_7e21d2_idx')],
-                'constraints': [models.UniqueConstraint(fields=('page_id', 'audience_id', 'version_id', 'published_at'), name='one_outside_publish_a_date'), models.UniqueConstraint(condition=models.Q(('published_at__isnull', True)), fields=('page_id', 'audience_id', 'version_id'), name='one_outside_publish_undated')],
             },
         ),
         migrations.CreateModel(
@@ -298,22 +212,6 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['-saved_at', '-pk'],
                 'default_permissions': (),
-            },
-        ),
-        migrations.CreateModel(
-            name='PageHint',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('wake_at', models.DateTimeField(null=True)),
-                ('worker_id', models.CharField(blank=True, max_length=64)),
-                ('page_id', models.TextField(unique=True)),
-                ('waiting_since', models.DateTimeField(null=True)),
-                ('not_before', models.DateTimeField()),
-                ('read_at', models.DateTimeField(null=True)),
-            ],
-            options={
-                'default_permissions': (),
-                'indexes': [models.Index(fields=['wake_at'], name='ledger_page_wake_at_b8b907_idx')],
             },
         ),
         migrations.CreateModel(
@@ -339,46 +237,11 @@ class Migration(migrations.Migration):
                 ('any_live', models.BooleanField(db_default=False, default=False)),
                 ('any_not_live', models.BooleanField(db_default=False, default=False)),
                 ('any_changed', models.BooleanField(db_default=False, default=False)),
+                ('any_rolled_back', models.BooleanField(db_default=False, default=False)),
                 ('any_in_flight', models.BooleanField(db_default=False, default=False)),
             ],
             options={
-                'indexes': [models.Index(fields=['-updated_at', '-id'], name='ledger_page_updated_6c42be_idx'), models.Index(fields=['name'], name='ledger_page_name_3bf059_idx'), models.Index(fields=['status', 'page_type', 'last_seen_at', 'first_seen_at', 'changed_at', 'audiences_count'], name='ledger_page_status_bec2d0_idx'), models.Index(fields=['status', 'page_type'], name='ledger_page_status_4dfc1c_idx'), dashboard.ledger.models.base.IndexOfSQLite(fields=['status', 'page_type', 'searched', 'any_live', 'any_not_live', 'any_changed', 'any_in_flight'], name='pages_narrowed'), models.Index(fields=['last_seen_at'], name='ledger_page_last_se_7abfbb_idx'), models.Index(fields=['audiences_count_read', 'audiences_count'], name='ledger_page_audienc_362089_idx')],
-            },
-        ),
-        migrations.CreateModel(
-            name='Preferences',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('theme', models.CharField(blank=True, choices=[('', 'System'), ('light', 'Light'), ('dark', 'Dark')], max_length=8)),
-                ('density', models.CharField(blank=True, choices=[('', 'Compact'), ('comfortable', 'Comfortable')], max_length=12)),
-                ('time_zone', models.CharField(blank=True, max_length=64)),
-                ('language', models.CharField(blank=True, db_default='', default='', max_length=16)),
-                ('keys_off', models.BooleanField(default=False)),
-                ('pinned', models.JSONField(default=list)),
-                ('email', models.EmailField(blank=True, db_default='', default='', max_length=254)),
-                ('overview_since', models.DateTimeField(null=True)),
-                ('overview_seen_at', models.DateTimeField(null=True)),
-                ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='preferences', to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'verbose_name_plural': 'preferences',
-                'default_permissions': (),
-                'constraints': [models.UniqueConstraint(condition=models.Q(('email', ''), _negated=True), fields=('email',), name='one_user_per_email')],
-            },
-        ),
-        migrations.CreateModel(
-            name='SignInEvent',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('rule_on', 'Second factor for publishers: required'), ('rule_off', 'Second factor for publishers: optional'), ('app_added', 'Set up an authenticator app'), ('app_removed', 'Removed the authenticator app'), ('passkey_added', 'Added a passkey'), ('passkey_removed', 'Removed a passkey'), ('codes_renewed', 'Generated new recovery codes'), ('code_used', 'Used a recovery code'), ('wrong', 'Wrong password, code or passkey'), ('reset', 'Reset the second factor'), ('connected', 'Connected single sign-on'), ('disconnected', 'Disconnected single sign-on')], max_length=16)),
-                ('at', models.DateTimeField()),
-                ('actor_name', models.CharField(max_length=200)),
-                ('username', models.CharField(blank=True, max_length=200)),
-                ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'ordering': ['-at', '-pk'],
-                'default_permissions': (),
+                'indexes': [models.Index(fields=['-updated_at', '-id'], name='ledger_page_updated_6c42be_idx'), models.Index(fields=['name'], name='ledger_page_name_3bf059_idx'), models.Index(fields=['status', 'page_type', 'last_seen_at', 'first_seen_at', 'changed_at', 'audiences_count'], name='ledger_page_status_bec2d0_idx'), models.Index(fields=['status', 'page_type'], name='ledger_page_status_4dfc1c_idx'), dashboard.ledger.models.base.IndexOfSQLite(fields=['status', 'page_type', 'searched', 'any_live', 'any_not_live', 'any_changed', 'any_rolled_back', 'any_in_flight'], name='pages_narrowed'), models.Index(fields=['last_seen_at'], name='ledger_page_last_se_7abfbb_idx'), models.Index(fields=['audiences_count_read', 'audiences_count'], name='ledger_page_audienc_362089_idx')],
             },
         ),
         migrations.CreateModel(
@@ -412,20 +275,11 @@ class Migration(migrations.Migration):
                 ('body', models.TextField()),
                 ('first_seen_at', models.DateTimeField()),
                 ('last_seen_at', models.DateTimeField()),
-                ('noticed_live_at', models.DateTimeField(null=True)),
             ],
             options={
                 'indexes': [models.Index(fields=['page_id', 'audience_id', '-version_number'], name='ledger_vers_page_id_95c098_idx'), models.Index(fields=['version_id'], name='ledger_vers_version_21eb78_idx'), models.Index(fields=['-last_seen_at'], name='ledger_vers_last_se_26131c_idx')],
                 'constraints': [models.UniqueConstraint(fields=('page_id', 'audience_id', 'version_id'), name='one_version_an_audience')],
             },
-        ),
-        migrations.AddIndex(
-            model_name='approvalrequest',
-            index=models.Index(fields=['state', '-requested_at'], name='ledger_appr_state_666f20_idx'),
-        ),
-        migrations.AddIndex(
-            model_name='approvalrequest',
-            index=models.Index(fields=['-requested_at', '-id'], name='ledger_appr_request_3566bc_idx'),
         ),
         migrations.AddIndex(
             model_name='operation',
@@ -441,7 +295,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='operation',
-            index=models.Index(fields=['page_id', 'audience_id', 'version_id'], name='ledger_oper_page_id_4d462c_idx'),
+            index=models.Index(fields=['page_id', 'audience_id', 'version_id', '-requested_at'], name='ledger_oper_page_id_13a197_idx'),
         ),
         migrations.AddIndex(
             model_name='operation',
@@ -462,62 +316,6 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='pagedraft',
             constraint=models.UniqueConstraint(fields=('user', 'key'), name='one_draft_per_form_and_user'),
-        ),
-        migrations.AddIndex(
-            model_name='signinevent',
-            index=models.Index(fields=['user', 'kind', '-at'], name='ledger_event_of_user'),
-        ),
-        migrations.CreateModel(
-            name='SavedView',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('list_name', models.CharField(choices=[('pages', 'Pages'), ('audiences', 'Audiences'), ('activity', 'Activity'), ('people', 'People'), ('webhooks', 'Webhooks')], max_length=16)),
-                ('name', models.CharField(max_length=60)),
-                ('query', models.TextField()),
-                ('position', models.PositiveIntegerField(default=0)),
-                ('created_at', models.DateTimeField()),
-                ('created_by_name', models.CharField(max_length=200)),
-                ('changed_at', models.DateTimeField()),
-                ('changed_by_name', models.CharField(max_length=200)),
-                ('owner', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='saved_views', to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'ordering': ['position', 'pk'],
-                'permissions': [('change_team_views', "Can change the team's saved views")],
-                'default_permissions': (),
-            },
-        ),
-        migrations.CreateModel(
-            name='DefaultView',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('list_name', models.CharField(choices=[('pages', 'Pages'), ('audiences', 'Audiences'), ('activity', 'Activity'), ('people', 'People'), ('webhooks', 'Webhooks')], max_length=16)),
-                ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('view', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='ledger.savedview')),
-            ],
-            options={
-                'default_permissions': (),
-            },
-        ),
-        migrations.AddConstraint(
-            model_name='savedview',
-            constraint=models.UniqueConstraint(condition=models.Q(('owner__isnull', False)), fields=('owner', 'list_name', 'name'), name='one_view_per_name_and_owner'),
-        ),
-        migrations.AddConstraint(
-            model_name='savedview',
-            constraint=models.UniqueConstraint(condition=models.Q(('owner__isnull', True)), fields=('list_name', 'name'), name='one_team_view_per_name'),
-        ),
-        migrations.AddConstraint(
-            model_name='savedview',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('list_name', 'people'), _negated=True), ('owner__isnull', False), _connector='OR'), name='views_of_people_have_an_owner'),
-        ),
-        migrations.AddConstraint(
-            model_name='defaultview',
-            constraint=models.UniqueConstraint(condition=models.Q(('user__isnull', False)), fields=('user', 'list_name'), name='one_default_view_per_user'),
-        ),
-        migrations.AddConstraint(
-            model_name='defaultview',
-            constraint=models.UniqueConstraint(condition=models.Q(('user__isnull', True)), fields=('list_name',), name='one_default_view_of_the_team'),
         ),
         migrations.RunPython(create_installation, migrations.RunPython.noop),
     ]

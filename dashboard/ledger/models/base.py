@@ -40,7 +40,6 @@ class IndexOfSQLite(Index):
         using: str = "",
         **kwargs: Any,
     ) -> Statement:
-        """Return the statement that creates the index; on PostgreSQL one without effect."""
         if schema_editor.connection.vendor == "sqlite":
             return super().create_sql(model, schema_editor, using, **kwargs)
         return Statement("SELECT 1")

@@ -6,25 +6,23 @@ from datetime import timedelta
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models
-from django.utils import timezone
+
+from dashboard import clock
+from dashboard.ledger.models.publications import PublicationReason
 
 MAX_ACTOR_NAME = 200
 """Characters. First and last name may have more together."""
 
 
 class OperationKind(models.TextChoices):
-    """The change that an operation makes at the service."""
-
     PUBLISH_VERSION = "publish_version", "Publish version"
     CREATE_PAGE = "create_page", "Create page"
     UPDATE_SUBSCRIPTION = "update_subscription", "Update webhook"
 
 
 class Outcome(models.TextChoices):
-    """The outcome of an operation. Source: DESIGN.md, Names."""
-
     SENDING = "sending", "In progress"
-    ACCEPTED = "accepted", "Succeeded"
+    ACCEPTED = "accepted", "Accepted"
     REJECTED = "rejected", "Failed"
     UNKNOWN = "unknown", "Outcome unknown"
     NOT_SENT = "not_sent", "Not sent"
@@ -48,11 +46,15 @@ class Operation(models.Model):
     subscription_id = models.TextField(blank=True)
     target_name = models.TextField(blank=True)
     """The name of the target at that time."""
+    rolled_back_id = models.TextField(blank=True)
+    """The version that a rollback takes back: it was live when the operation began. Empty for all
+    other operations."""
+    rolled_back_number = models.BigIntegerField(null=True)
 
     requested_at = models.DateTimeField()
     settled_at = models.DateTimeField(null=True)
     """When the outcome became known; null while in flight or unknown."""
-    changed_at = models.DateTimeField(default=timezone.now)
+    changed_at = models.DateTimeField(default=clock.now)
     """When it was recorded, or its outcome last changed."""
     body_sent = models.JSONField(null=True)
     before = models.JSONField(null=True)
@@ -61,11 +63,16 @@ class Operation(models.Model):
     check_result = models.TextField(blank=True)
     """The finding of the last check of the target, in a sentence."""
     approval = models.ForeignKey(
-        "ApprovalRequest", null=True, on_delete=models.SET_NULL, related_name="operations"
+        "approvals.ApprovalRequest", null=True, on_delete=models.SET_NULL, related_name="operations"
     )
     """The approval by which it may be sent, where the rule needs one."""
     emergency_reason = models.TextField(blank=True)
     """Why it was sent without an approval, as typed by an administrator; empty if it wasn't."""
+
+    reason = models.CharField(max_length=16, choices=PublicationReason, blank=True)
+    """Why it publishes a version; empty if it publishes none."""
+    note = models.TextField(blank=True)
+    """The reason that a person typed, or the note of its release."""
 
     class Meta:
         ordering = ["-requested_at", "-pk"]
@@ -79,23 +86,34 @@ class Operation(models.Model):
             models.Index(fields=["-requested_at"]),
             models.Index(fields=["changed_at"]),
             models.Index(fields=["outcome", "-requested_at"]),
-            models.Index(fields=["page_id", "audience_id", "version_id"]),
+            models.Index(fields=["page_id", "audience_id", "version_id", "-requested_at"]),
             models.Index(fields=["subscription_id"]),
         ]
 
     def __str__(self) -> str:
-        return f"{self.get_kind_display()} {self.target_name}".strip()
+        return f"{self.act} {self.target_name}".strip()
+
+    @property
+    def is_rollback(self) -> bool:
+        """Whether it takes back a version in favor of one that was live before."""
+        return bool(self.rolled_back_id)
+
+    @property
+    def act(self) -> str:
+        return "Roll back to version" if self.is_rollback else self.get_kind_display()
 
     @property
     def title(self) -> str:
-        """The requested change, such as "Publish version 7"."""
         number = "" if self.version_number is None else f" {self.version_number}"
-        return f"{self.get_kind_display()}{number}"
+        return f"{self.act}{number}"
 
     @property
     def is_open(self) -> bool:
-        """Whether the outcome may still change: in flight, or unknown."""
         return self.outcome in (Outcome.SENDING, Outcome.UNKNOWN)
+
+    @property
+    def has_no_effect(self) -> bool:
+        return self.outcome in (Outcome.REJECTED, Outcome.NOT_SENT)
 
 
 class Attempt(models.Model):
@@ -104,6 +122,8 @@ class Attempt(models.Model):
     operation = models.ForeignKey(Operation, on_delete=models.CASCADE, related_name="attempts")
     number = models.PositiveIntegerField()
     """Counts from 1."""
+    actor = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+    """Who sends it: the operation's own actor, or another user who retries it."""
     actor_name = models.CharField(max_length=MAX_ACTOR_NAME)
     sent_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
@@ -129,7 +149,6 @@ class Attempt(models.Model):
 
     @property
     def duration(self) -> timedelta | None:
-        """The duration of the attempt; None if it has no end."""
         return self.ended_at - self.sent_at if self.ended_at else None
 
 

@@ -6,7 +6,6 @@ from typing import Generic, TypeVar
 
 from django.db.models import Case, Model, Q, QuerySet, When
 
-from dashboard.folding import fold
 from dashboard.ledger.models import (
     AudienceRecord,
     Operation,
@@ -15,7 +14,7 @@ from dashboard.ledger.models import (
     VersionRecord,
 )
 from dashboard.ledger.queries.pages import find_pages
-from dashboard.redaction import redact_secret
+from dashboard.texts import fold, redact_secret
 
 RecordT = TypeVar("RecordT", bound=Model)
 
@@ -27,8 +26,6 @@ MAX_SAME_ID = 5
 
 @dataclass(frozen=True)
 class IdMatches:
-    """All records with one id."""
-
     pages: list[PageRecord]
     audiences: list[AudienceRecord]
     versions: list[VersionRecord]
@@ -37,7 +34,6 @@ class IdMatches:
 
 
 def find_by_id(identifier: str) -> IdMatches:
-    """Return the records with exactly this id; five queries."""
     return IdMatches(
         pages=list(PageRecord.objects.filter(page_id=identifier)),
         audiences=list(AudienceRecord.objects.filter(audience_id=identifier)[:MAX_SAME_ID]),
@@ -49,14 +45,11 @@ def find_by_id(identifier: str) -> IdMatches:
 
 @dataclass(frozen=True)
 class SearchMatches(Generic[RecordT]):
-    """The best matches, and the number of all matches."""
-
     best: list[RecordT]
     total: int
 
 
 def search_pages(words: str, limit: int) -> SearchMatches[PageRecord]:
-    """Return pages with every word in name, title, id or type."""
     return _best(find_pages(words=words), words, limit)
 
 
@@ -75,40 +68,36 @@ def search_audiences(words: str, limit: int, *, start: int = 0) -> SearchMatches
 
 
 def search_subscriptions(words: str, limit: int) -> SearchMatches[SubscriptionRecord]:
-    """Return subscriptions with every word in label, URL or id."""
     wanted = fold(words).split()
     # They are few: each was added by a user.
-    every = SubscriptionRecord.objects.defer("body")
-    found = [one for one in every if all(word in _text_of(one) for word in wanted)]
-    return SearchMatches(found[:limit], len(found))
-
-
-def _text_of(record: SubscriptionRecord) -> str:
-    # Without the secret: by searching for its parts, anyone could find it out.
-    return fold("\n".join((record.label, redact_secret(record.url), record.subscription_id)))
+    matches = []
+    for record in SubscriptionRecord.objects.defer("body"):
+        # Without the secret: by searching for its parts, anyone could find it out.
+        text = fold("\n".join((record.label, redact_secret(record.url), record.subscription_id)))
+        if all(word in text for word in wanted):
+            matches.append(record)
+    return SearchMatches(matches[:limit], len(matches))
 
 
 def pages_by_id(page_ids: list[str]) -> dict[str, PageRecord]:
-    """Return pages by their ids."""
     if not page_ids:
         return {}
-    found = PageRecord.objects.filter(page_id__in=page_ids).defer("body")
-    return {record.page_id: record for record in found}
+    pages = PageRecord.objects.filter(page_id__in=page_ids).defer("body")
+    return {record.page_id: record for record in pages}
 
 
 def audiences_by_id(ids: list[tuple[str, str]]) -> dict[tuple[str, str], AudienceRecord]:
-    """Return audiences by their page's id and their own."""
     if not ids:
         return {}
     wanted = Q()
     for page_id, audience_id in ids:
         wanted |= Q(page_id=page_id, audience_id=audience_id)
-    found = AudienceRecord.objects.filter(wanted).defer("body")
-    return {(record.page_id, record.audience_id): record for record in found}
+    audiences = AudienceRecord.objects.filter(wanted).defer("body")
+    return {(record.page_id, record.audience_id): record for record in audiences}
 
 
 def _best(
-    found: QuerySet[RecordT],
+    matches: QuerySet[RecordT],
     words: str,
     limit: int,
     *,
@@ -125,9 +114,9 @@ def _best(
         When(searched__startswith=name, then=1),
         default=2,
     )
-    in_order = found.order_by(rank, *order, "searched", "pk")
+    in_order = matches.order_by(rank, *order, "searched", "pk")
     keys = list(in_order.values_list("pk", flat=True)[start : start + limit])
-    records = found.model._default_manager.defer("body").in_bulk(keys)
+    records = matches.model._default_manager.defer("body").in_bulk(keys)
     is_all = start == 0 and len(keys) < limit
-    total = len(keys) if is_all else found.count()
+    total = len(keys) if is_all else matches.count()
     return SearchMatches([records[key] for key in keys if key in records], total)

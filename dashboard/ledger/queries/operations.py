@@ -1,19 +1,38 @@
 """Queries of operations."""
 
 from collections import Counter
-from datetime import datetime
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import (
+    Case,
+    Count,
+    Exists,
+    F,
+    Max,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    When,
+    Window,
+)
 
+from dashboard.clock import interrupted_after
 from dashboard.compiled_query import CompiledQuery
-from dashboard.ledger.models import Attempt, Operation
+from dashboard.contract.audiences import VersionStatus
+from dashboard.contract.webhooks import SubscriptionPatch
+from dashboard.ledger.models import Attempt, Operation, Publication, VersionRecord
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import OPEN, interrupted, show_interrupted
+from dashboard.ledger.states import OperationState
+
+MAX_ATTENTION = 20
 
 
 def operation_by_key(operation_key: str) -> Operation | None:
-    """Return the operation with this key, or None."""
     if "\0" in operation_key:  # PostgreSQL rejects NUL even in a filter.
         return None
     return Operation.objects.filter(operation_key=operation_key).first()
@@ -29,40 +48,31 @@ def find_operations(
 ) -> QuerySet[Operation]:
     """Return the matching operations, newest first; `target` is any id of the target.
 
-    `actor` is the name of who requested or resent it. Unknown values match nothing.
+    `outcome` is an outcome or a state of OperationState: accepted publishes are "live" if their
+    version went live, whatever became of it since. `actor` is the name of who requested or resent
+    it. Unknown values match nothing.
     """
-    found = Operation.objects.all()
+    operations = Operation.objects.all()
     if kind:
-        found = found.filter(kind=kind)
-    if outcome == Outcome.UNKNOWN:
-        found = found.filter(Q(outcome=outcome) | interrupted())
-    elif outcome == Outcome.SENDING:
-        found = found.filter(Q(outcome=outcome) & ~interrupted())
-    elif outcome:
-        found = found.filter(outcome=outcome)
+        operations = operations.filter(kind=kind)
+    if outcome:
+        operations = operations.filter(_is_in_state(outcome))
     if actor:
         sent = Attempt.objects.filter(actor_name=actor).values("operation_id")
-        found = found.filter(Q(actor_name=actor) | Q(pk__in=sent))
+        operations = operations.filter(Q(actor_name=actor) | Q(pk__in=sent))
     if since:
-        found = found.filter(requested_at__gte=since)
+        operations = operations.filter(requested_at__gte=since)
     if target:
-        found = found.filter(
+        operations = operations.filter(
             Q(page_id=target)
             | Q(audience_id=target)
             | Q(version_id=target)
             | Q(subscription_id=target)
         )
-    return found
-
-
-def operations_after(found: QuerySet[Operation], last: Operation) -> QuerySet[Operation]:
-    """Return the operations after `last`, in the order newest first."""
-    same_moment = Q(requested_at=last.requested_at, pk__lt=last.pk)
-    return found.filter(Q(requested_at__lt=last.requested_at) | same_moment)
+    return operations
 
 
 def publishes_of(page_id: str, audience_id: str) -> QuerySet[Operation]:
-    """Return the publish operations of one audience, newest first."""
     return Operation.objects.filter(
         kind=OperationKind.PUBLISH_VERSION, page_id=page_id, audience_id=audience_id
     )
@@ -71,43 +81,41 @@ def publishes_of(page_id: str, audience_id: str) -> QuerySet[Operation]:
 def publishes_of_versions(
     page_id: str, audience_id: str, version_ids: list[str]
 ) -> list[Operation]:
-    """Return the publishes of these versions of an audience, with their attempts; newest first."""
-    found = publishes_of(page_id, audience_id).filter(version_id__in=version_ids)
-    publishes = list(found.prefetch_related("attempts"))
+    """Return the publishes of these versions of an audience, newest first.
+
+    Each has its attempts, and what `with_publications` adds.
+    """
+    matching = publishes_of(page_id, audience_id).filter(version_id__in=version_ids)
+    publishes = list(with_publications(matching).prefetch_related("attempts"))
     for operation in publishes:
         show_interrupted(operation, list(operation.attempts.all()))
     return publishes
 
 
-def publishes_of_page(page_id: str) -> list[Any]:
-    """Return the last 1,000 publish operations of a page's audiences, newest first.
-
-    Each with its audience_id, version_id and outcome.
-    """
-    return _show_interrupted(_PUBLISHES.rows(page_id))
-
-
-_PUBLISHES = CompiledQuery(
-    lambda page_id: Operation.objects.filter(
-        kind=OperationKind.PUBLISH_VERSION, page_id=page_id
-    ).values_list("pk", "audience_id", "version_id", "outcome", named=True)[:1000]
-)
+class PublishRow(NamedTuple):
+    pk: int
+    page_id: str
+    audience_id: str
+    version_id: str
+    operation_key: str
+    outcome: str
+    requested_at: datetime
 
 
-def troubled_pages(page_ids: list[str]) -> dict[str, Any]:
-    """Return the last publish on each page that failed or whose outcome is unknown.
-
-    Each with its operation_key, outcome and requested_at.
-    """
-    found = _show_interrupted(_TROUBLED.rows(page_ids))
-    return {row.page_id: row for row in found if row.outcome != Outcome.SENDING}
+def publishes_of_page(page_id: str) -> list[PublishRow]:
+    """Return the last 1,000 publish operations of a page's audiences, newest first."""
+    publishes = Operation.objects.filter(kind=OperationKind.PUBLISH_VERSION, page_id=page_id)
+    rows = publishes.values_list(*PublishRow._fields)[:1000]
+    return _show_interrupted([*map(PublishRow._make, rows)])
 
 
-def last_publishes(page_ids: list[str], audience_ids: list[str]) -> list[Any]:
-    """Return the last publish of each version of these audiences on these pages.
+def troubled_pages(page_ids: list[str]) -> dict[str, PublishRow]:
+    """Return the last publish on each page that failed or whose outcome is unknown."""
+    operations = _show_interrupted(_TROUBLED.rows(page_ids))
+    return {row.page_id: row for row in operations if row.outcome != Outcome.SENDING}
 
-    Each with its page_id, audience_id, version_id, operation_key, outcome and requested_at.
-    """
+
+def last_publishes(page_ids: list[str], audience_ids: list[str]) -> list[PublishRow]:
     return _show_interrupted(_LAST_PUBLISHES.rows(page_ids, audience_ids))
 
 
@@ -117,15 +125,13 @@ def _last_publishes(page_ids: list[str], audience_ids: list[str]) -> "QuerySet[O
     )
     versions = publishes.order_by().values("page_id", "audience_id", "version_id")
     last = versions.annotate(last=Max("pk")).values("last")
-    ids = ("page_id", "audience_id", "version_id")
-    columns = ("pk", *ids, "operation_key", "outcome", "requested_at")
-    return Operation.objects.filter(pk__in=last).values_list(*columns, named=True)
+    return Operation.objects.filter(pk__in=last).values_list(*PublishRow._fields)
 
 
-_LAST_PUBLISHES = CompiledQuery(_last_publishes)
+_LAST_PUBLISHES = CompiledQuery(PublishRow._make, _last_publishes)
 
 
-def _show_interrupted(rows: list[Any]) -> list[Any]:
+def _show_interrupted(rows: list[PublishRow]) -> list[PublishRow]:
     """Return the rows, interrupted ones as unknown; one query if any is in flight."""
     sending = [row.pk for row in rows if row.outcome == Outcome.SENDING]
     if not sending:
@@ -140,11 +146,10 @@ def _troubled(page_ids: list[str]) -> "QuerySet[Operation, Any]":
     # One in flight may be interrupted, which depends on the time.
     outcomes = (Outcome.REJECTED, Outcome.UNKNOWN, Outcome.SENDING)
     troubled = Operation.objects.filter(pk__in=last, outcome__in=outcomes)
-    columns = ("pk", "page_id", "operation_key", "outcome", "requested_at")
-    return troubled.values_list(*columns, named=True)
+    return troubled.values_list(*PublishRow._fields)
 
 
-_TROUBLED = CompiledQuery(_troubled)
+_TROUBLED = CompiledQuery(PublishRow._make, _troubled)
 
 
 def later_update_bodies(operation: Operation) -> list[Any]:
@@ -158,15 +163,14 @@ def later_update_bodies(operation: Operation) -> list[Any]:
 
 
 def count_open() -> dict[str, int]:
-    """Count the operations in flight and those of unknown outcome."""
     counts = count_by_outcome(Operation.objects.filter(outcome__in=OPEN))
     return {outcome.value: counts[outcome.value] for outcome in OPEN}
 
 
 def count_by_outcome(operations: QuerySet[Operation]) -> Counter[str]:
     """Count operations by outcome, interrupted ones as unknown; two queries at most."""
-    found = operations.order_by().values_list("outcome").annotate(Count("pk"))
-    counts = Counter(dict(found))
+    by_outcome = operations.order_by().values_list("outcome").annotate(Count("pk"))
+    counts = Counter(dict(by_outcome))
     if counts[Outcome.SENDING.value]:
         lost = operations.filter(interrupted()).count()
         counts[Outcome.SENDING.value] -= lost
@@ -175,7 +179,163 @@ def count_by_outcome(operations: QuerySet[Operation]) -> Counter[str]:
 
 
 def list_actor_names() -> list[str]:
-    """Return the names of all who requested or resent an operation, for a filter."""
     requested = Operation.objects.order_by().values_list("actor_name", flat=True)
     sent = Attempt.objects.order_by().values_list("actor_name", flat=True)
     return sorted(requested.union(sent))
+
+
+def _is_in_state(state: str) -> Q:
+    """Match operations with this outcome, or publishes by whether their version went live."""
+    is_accepted_publish = Q(kind=OperationKind.PUBLISH_VERSION, outcome=Outcome.ACCEPTED)
+    match state:
+        case Outcome.UNKNOWN:
+            return Q(outcome=state) | interrupted()
+        case Outcome.SENDING:
+            return Q(outcome=state) & ~interrupted()
+        case OperationState.LIVE:
+            return is_accepted_publish & Q(Exists(_following_publications()))
+        case OperationState.NOT_LIVE_YET:
+            canceled = _version_records().filter(status=VersionStatus.CANCELLED)
+            is_over = Q(Exists(_following_publications())) | Q(Exists(canceled))
+            return is_accepted_publish & ~is_over
+    return Q(outcome=state)
+
+
+_OF_AUDIENCE = {"page_id": OuterRef("page_id"), "audience_id": OuterRef("audience_id")}
+
+
+def _following_publications() -> QuerySet[Publication]:
+    """Return the publications of an operation's version that had not ended at its request."""
+    publications = Publication.objects.filter(
+        Q(ended_at=None) | Q(ended_at__gt=OuterRef("requested_at")),
+        **_OF_AUDIENCE,
+        version_id=OuterRef("version_id"),
+    )
+    return publications.order_by("started_at", "pk")
+
+
+def _version_records() -> QuerySet[VersionRecord]:
+    return VersionRecord.objects.filter(**_OF_AUDIENCE, version_id=OuterRef("version_id"))
+
+
+def with_publications(operations: QuerySet[Operation]) -> QuerySet[Operation]:
+    """Return the operations, each with what became of its version; in the same query.
+
+    `live_from` and `live_until` are those of the first publication of its version that had not
+    ended at the request, and `live_operation` is the operation that began it. `is_taken_back`
+    tells whether an older version replaced it that had been live before, and
+    `version_status` is the status last seen. `operation_state` makes a state of them.
+    """
+    publications = Publication.objects.filter(**_OF_AUDIENCE).order_by("started_at", "pk")
+    successor = publications.filter(
+        started_at__gte=OuterRef("ended_at"), pk__gt=OuterRef("pk")
+    ).values("version_number")[:1]
+    was_live = Publication.objects.filter(
+        **_OF_AUDIENCE,
+        version_number=OuterRef("successor_number"),
+        started_at__lt=OuterRef("started_at"),
+    )
+    following = _following_publications()
+    taken_back = following.annotate(successor_number=Subquery(successor)).annotate(
+        is_taken_back=Exists(was_live) & Q(successor_number__lt=F("version_number"))
+    )
+    return operations.annotate(
+        live_from=Subquery(following.values("started_at")[:1]),
+        live_until=Subquery(following.values("ended_at")[:1]),
+        live_operation=Subquery(following.values("operation")[:1]),
+        is_taken_back=Subquery(taken_back.values("is_taken_back")[:1]),
+        version_status=Subquery(_version_records().values("status")[:1]),
+    )
+
+
+class Became(NamedTuple):
+    operation_key: str
+    live_from: datetime | None
+    live_until: datetime | None
+    live_operation: int | None
+    is_taken_back: bool | None
+    version_status: str | None
+
+
+def _became(keys: list[str]) -> "QuerySet[Operation, Any]":
+    operations = with_publications(Operation.objects.filter(operation_key__in=keys))
+    return operations.values_list(*Became._fields)
+
+
+# To compile it takes a fifth of the overview.
+_BECAME = CompiledQuery(Became._make, _became)
+
+
+def list_recent(limit: int) -> list[Operation]:
+    """Return the newest operations with their attempts, and what `with_publications` adds."""
+    operations = list(find_operations().prefetch_related("attempts")[:limit])
+    became = _BECAME.rows([operation.operation_key for operation in operations])
+    by_key = {row.operation_key: row._asdict() for row in became}
+    for operation in operations:
+        vars(operation).update(by_key[operation.operation_key])
+    return operations
+
+
+class AttentionRow(NamedTuple):
+    pk: int
+    message: str
+    of: int
+
+
+@dataclass(frozen=True)
+class Attention:
+    operations: Sequence[Operation]
+    count: int
+
+    @property
+    def more(self) -> int:
+        return self.count - len(self.operations)
+
+
+def operations_needing_attention(now: datetime) -> Attention:
+    """Return operations of unknown outcome, then those of the last day that failed; newest first.
+
+    Each has `message`, the message of its last attempt. A failed one is left out once an equal one
+    was accepted later: for a page one of the same name, for a subscription changes of all its
+    fields.
+    """
+    rows = _ATTENTION.rows(now - timedelta(days=1), now - interrupted_after())
+    operations = Operation.objects.in_bulk([row.pk for row in rows]) if rows else {}
+    for row in rows:
+        operation: Any = operations[row.pk]
+        operation.message = row.message
+        if operation.outcome == Outcome.SENDING:  # only interrupted ones match
+            operation.outcome = Outcome.UNKNOWN
+    return Attention([operations[row.pk] for row in rows], rows[0].of if rows else 0)
+
+
+def _attention_query(failed_since: datetime, sending_since: datetime) -> "QuerySet[Operation, Any]":
+    failed = Q(outcome=Outcome.REJECTED, requested_at__gte=failed_since)
+    unknown = Q(outcome=Outcome.UNKNOWN) | interrupted(sending_since)
+    last_attempt = Attempt.objects.filter(operation=OuterRef("pk")).order_by("-number")
+    ids = {name: OuterRef(name) for name in ("page_id", "audience_id", "subscription_id")}
+    is_create = Q(kind=OperationKind.CREATE_PAGE)
+    same = is_create & Q(target_name=OuterRef("target_name")) | ~is_create & Q(**ids)
+    mended = Operation.objects.filter(
+        same,
+        kind=OuterRef("kind"),
+        outcome=Outcome.ACCEPTED,
+        requested_at__gt=OuterRef("requested_at"),
+    )
+    is_update = Q(kind=OperationKind.UPDATE_SUBSCRIPTION)
+    is_open = ~is_update & Q(~Exists(mended))
+    for name in SubscriptionPatch.model_fields:
+        has_field = Q(body_sent__has_key=name)
+        is_open |= is_update & has_field & Q(~Exists(mended.filter(has_field)))
+    operations = Operation.objects.filter(unknown | failed & is_open)
+    counted = operations.annotate(
+        message=Subquery(last_attempt.values("message")[:1]),
+        # Counted by the same query, before the limit applies.
+        of=Window(Count("pk")),
+    )
+    unknown_first = Case(When(outcome=Outcome.REJECTED, then=1), default=0)
+    ordered = counted.order_by(unknown_first, "-requested_at", "-pk")
+    return ordered.values_list(*AttentionRow._fields)[:MAX_ATTENTION]
+
+
+_ATTENTION = CompiledQuery(AttentionRow._make, _attention_query)

@@ -1,44 +1,44 @@
 """Counts for the overview, in a fixed number of queries."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, tzinfo
-from typing import Any
+from datetime import date, datetime
+from typing import Any, NamedTuple
 
 from django.contrib.auth.models import User
 from django.db.models import (
     BigIntegerField,
     Case,
     Count,
-    Exists,
     OuterRef,
     Q,
     QuerySet,
     Subquery,
     Sum,
+    Value,
     When,
-    Window,
 )
-from django.db.models.functions import Coalesce, TruncDate
+from django.db.models.functions import Coalesce
 from django.db.models.lookups import Exact
 from django.utils import timezone
 
 from dashboard.compiled_query import ROW_COUNT, CompiledQuery
-from dashboard.contract.webhooks import SubscriptionPatch
 from dashboard.ledger.changes import pages_total
 from dashboard.ledger.models import (
-    Attempt,
     AudienceRecord,
     Operation,
     PageRecord,
+    Publication,
     SubscriptionRecord,
 )
 from dashboard.ledger.models.operations import OperationKind, Outcome
-from dashboard.ledger.operations import in_flight_since, interrupted
+from dashboard.ledger.operations import interrupted
+from dashboard.ledger.queries.audiences import publications_since
 from dashboard.ledger.queries.operations import count_by_outcome
+from dashboard.ledger.queries.pages import AUDIENCE_FLAGS
+from dashboard.ledger.states import OperationState
 
-MAX_ATTENTION = 20
 MAX_WENT_LIVE = 5
 
 
@@ -57,7 +57,6 @@ class PageCounts:
 
     @property
     def known(self) -> int:
-        """The number of known pages."""
         return sum(self.by_status.values())
 
 
@@ -75,39 +74,28 @@ class AudienceCounts:
 
 @dataclass(frozen=True)
 class DayCount:
-    """The operations of one kind and outcome requested on one day."""
+    """The operations of one kind and outcome requested on one day.
 
-    day: date
+    Those of the outcome "live" are the versions that went live on that day, by whomever.
+    """
+
+    day: date | None
+    """None for those before the first day that is counted."""
     kind: str
     outcome: str
     count: int
 
 
-@dataclass(frozen=True)
-class Attention:
-    """Operations that need a user: some of them, and the number of all."""
+class OutcomeCount(NamedTuple):
+    """A `DayCount` as the query returns it: with the place of the day among those asked for."""
 
-    shown: Sequence[Operation]
-    count: int
-
-    @property
-    def more(self) -> int:
-        """The number not shown."""
-        return self.count - len(self.shown)
+    day: int | None
+    kind: str
+    outcome: str
+    number: int
 
 
 def count_pages(since: datetime) -> PageCounts:
-    """Count the known pages, and those new or changed since then."""
-    rows = _PAGES.rows(since)
-    sums = {
-        name: sum(getattr(row, name) for row in rows)
-        for name in ("audiences", "first_seen", "changed")
-    }
-    by_status = {row.status: row.known for row in rows}
-    return PageCounts(by_status, pages_total().first(), **sums)
-
-
-def _pages_query(since: datetime) -> "QuerySet[PageRecord, Any]":
     is_new = Q(first_seen_at__gt=since)
     counted = {
         "known": Count("pk"),
@@ -116,10 +104,13 @@ def _pages_query(since: datetime) -> "QuerySet[PageRecord, Any]":
         "changed": Count("pk", filter=Q(changed_at__gt=since) & ~is_new),
     }
     by_status = PageRecord.objects.order_by().values("status").annotate(**counted)
-    return by_status.values_list("status", *counted, named=True)
-
-
-_PAGES = CompiledQuery(_pages_query)
+    rows = list(by_status.values_list("status", *counted, named=True))
+    sums = {
+        name: sum(getattr(row, name) for row in rows)
+        for name in ("audiences", "first_seen", "changed")
+    }
+    read = {row.status: row.known for row in rows}
+    return PageCounts(read, pages_total().first(), **sums)
 
 
 def count_audiences(since: datetime, viewer: User) -> AudienceCounts:
@@ -128,8 +119,7 @@ def count_audiences(since: datetime, viewer: User) -> AudienceCounts:
     Versions that the viewer published are left out. Each count uses an index of its own: the
     recent ones are few among many.
     """
-    row = _AUDIENCES.first(since, viewer.pk)
-    return AudienceCounts(*row) if row else AudienceCounts(0, 0, 0, 0, 0)
+    return _AUDIENCES.first(since, viewer.pk) or AudienceCounts(0, 0, 0, 0, 0)
 
 
 def _audiences_query(since: datetime, viewer_id: int) -> "QuerySet[AudienceRecord, Any]":
@@ -137,118 +127,89 @@ def _audiences_query(since: datetime, viewer_id: int) -> "QuerySet[AudienceRecor
     not_own = ~Q(_published_by(viewer_id, "latest_version_id", since=since))
     counted = {
         "known": Q(),
-        "live": Q(live_version_number__isnull=False),
+        "live": AUDIENCE_FLAGS["live"],
         "first_seen": is_new,
         "changed": Q(changed_at__gt=since) & ~is_new & not_own,
-        "went_live": Q(live_since__gt=since) & ~Q(_published_by(viewer_id, "live_version_id")),
     }
     every = AudienceRecord.objects.order_by()
     counts = {
         name: Subquery(every.filter(so).values(count=ROW_COUNT)) for name, so in counted.items()
     }
-    return every.order_by("pk").annotate(**counts).values_list(*counts, named=True)[:1]
+    counts["went_live"] = Subquery(_went_live(since, viewer_id).values(count=ROW_COUNT))
+    return every.order_by("pk").annotate(**counts).values_list(*counts)[:1]
 
 
-_AUDIENCES = CompiledQuery(_audiences_query)
+_AUDIENCES = CompiledQuery(lambda row: AudienceCounts(*row), _audiences_query)
 
 
-def went_live(since: datetime, viewer: User) -> QuerySet[AudienceRecord]:
-    """Return some audiences with a new live version since then, latest first.
+def went_live(since: datetime, viewer: User) -> QuerySet[Publication]:
+    """Return some of the versions that have gone live since then and still are, latest first.
 
     Those that the viewer published are left out.
     """
-    found = AudienceRecord.objects.filter(live_since__gt=since)
-    of_others = found.exclude(_published_by(viewer.pk, "live_version_id")).order_by("-live_since")
-    return of_others.defer("body")[:MAX_WENT_LIVE]
+    return _went_live(since, viewer.pk).order_by("-started_at", "-pk")[:MAX_WENT_LIVE]
+
+
+def _went_live(since: datetime, viewer_id: int) -> QuerySet[Publication]:
+    live = Publication.objects.filter(ended_at=None, started_at__gt=since)
+    return live.exclude(operation__actor_id=viewer_id).order_by()
 
 
 def count_outcomes(since: datetime, viewer: User) -> Counter[str]:
-    """Count the operations that others than the viewer requested since then, by outcome."""
     requested = Operation.objects.filter(requested_at__gt=since).exclude(actor=viewer)
     return count_by_outcome(requested)
 
 
-def count_operations_by_day(since: datetime) -> list[DayCount]:
-    """Count operations by day in the viewer's zone, kind and outcome; unknown ones of any age."""
-    zone = timezone.get_current_timezone()
-    rows = _OPERATIONS.rows(since, zone=zone)
-    counts = Counter({(day, kind, outcome): count for day, kind, outcome, count in rows})
+def count_operations_by_day(starts: Mapping[date, datetime]) -> list[DayCount]:
+    """Count operations by day, kind and outcome, and versions by the day that they went live.
+
+    `starts` is the midnight of each day, in order. Earlier operations are counted if their outcome
+    is unknown; one query, and another if an operation is in flight.
+    """
+    days = [*starts]
+    rows = _OPERATIONS.rows(*starts.values())
+    counts = Counter[tuple[date | None, str, str]]()
+    for row in rows:
+        counts[None if row.day is None else days[row.day], row.kind, row.outcome] = row.number
     if any(row.outcome == Outcome.SENDING for row in rows):
         for operation in Operation.objects.filter(interrupted()):
-            day = timezone.localdate(operation.requested_at)
+            local = timezone.localdate(operation.requested_at)
+            day = local if local in starts else None
             counts[day, operation.kind, Outcome.SENDING.value] -= 1
             counts[day, operation.kind, Outcome.UNKNOWN.value] += 1
     return [DayCount(*key, count) for key, count in counts.items()]
 
 
-def _operations_query(since: datetime, *, zone: tzinfo) -> "QuerySet[Operation, Any]":
+def _operations_query(*starts: datetime) -> "QuerySet[Operation, Any]":
     is_open = Q(outcome__in=(Outcome.UNKNOWN, Outcome.SENDING))
-    return (
-        Operation.objects.filter(Q(requested_at__gte=since) | is_open)
+    # SQLite has no dates in a time zone: Django would call Python for each row.
+    days = [*reversed([*enumerate(starts)])]
+    operations = (
+        Operation.objects.filter(Q(requested_at__gte=starts[0]) | is_open)
         .order_by()
-        .annotate(day=TruncDate("requested_at", tzinfo=zone))
+        .annotate(day=Case(*(When(requested_at__gte=start, then=n) for n, start in days)))
         .values("day", "kind", "outcome")
-        .annotate(count=Count("pk"))
-        .values_list("day", "kind", "outcome", "count", named=True)
+        .annotate(number=Count("pk"))
     )
-
-
-_OPERATIONS = CompiledQuery(_operations_query)
-
-
-def operations_needing_attention(now: datetime) -> Attention:
-    """Return operations of unknown outcome, then those of the last day that failed; newest first.
-
-    Each has `message`, the message of its last attempt. A failed one is left out once an equal one
-    was accepted later: for a page one of the same name, for a subscription changes of all its
-    fields.
-    """
-    rows = _ATTENTION.rows(now - timedelta(days=1), in_flight_since(now))
-    operations = Operation.objects.in_bulk([row.pk for row in rows]) if rows else {}
-    shown = []
-    for row in rows:
-        operation: Any = operations[row.pk]
-        operation.message = row.message
-        if operation.outcome == Outcome.SENDING:  # only interrupted ones match
-            operation.outcome = Outcome.UNKNOWN
-        shown.append(operation)
-    return Attention(shown, rows[0].of if rows else 0)
-
-
-def _attention_query(failed_since: datetime, sending_since: datetime) -> "QuerySet[Operation, Any]":
-    failed = Q(outcome=Outcome.REJECTED, requested_at__gte=failed_since)
-    unknown = Q(outcome=Outcome.UNKNOWN) | interrupted(sending_since)
-    last_attempt = Attempt.objects.filter(operation=OuterRef("pk")).order_by("-number")
-    ids = {name: OuterRef(name) for name in ("page_id", "audience_id", "subscription_id")}
-    is_create = Q(kind=OperationKind.CREATE_PAGE)
-    same = is_create & Q(target_name=OuterRef("target_name")) | ~is_create & Q(**ids)
-    mended = Operation.objects.filter(
-        same,
-        kind=OuterRef("kind"),
-        outcome=Outcome.ACCEPTED,
-        requested_at__gt=OuterRef("requested_at"),
+    went_live = (
+        publications_since(starts[0])
+        .order_by()
+        .annotate(
+            day=Case(*(When(started_at__gte=start, then=n) for n, start in days)),
+            kind=Value(OperationKind.PUBLISH_VERSION.value),
+            outcome=Value(OperationState.LIVE.value),
+        )
+        .values("day", "kind", "outcome")
+        .annotate(number=Count("pk"))
     )
-    is_update = Q(kind=OperationKind.UPDATE_SUBSCRIPTION)
-    is_open = ~is_update & Q(~Exists(mended))
-    for name in SubscriptionPatch.model_fields:
-        has_field = Q(body_sent__has_key=name)
-        is_open |= is_update & has_field & Q(~Exists(mended.filter(has_field)))
-    found = Operation.objects.filter(unknown | failed & is_open)
-    counted = found.annotate(
-        message=Subquery(last_attempt.values("message")[:1]),
-        # Counted by the same query, before the limit applies.
-        of=Window(Count("pk")),
-    )
-    unknown_first = Case(When(outcome=Outcome.REJECTED, then=1), default=0)
-    ordered = counted.order_by(unknown_first, "-requested_at", "-pk")
-    return ordered.values_list("pk", "message", "of", named=True)[:MAX_ATTENTION]
+    rows = went_live.values_list(*OutcomeCount._fields)
+    return operations.values_list(*OutcomeCount._fields).union(rows, all=True)
 
 
-_ATTENTION = CompiledQuery(_attention_query)
+_OPERATIONS = CompiledQuery(OutcomeCount._make, _operations_query)
 
 
 def has_subscriptions() -> bool:
-    """Return whether any subscription was added."""
     return SubscriptionRecord.objects.exists()
 
 

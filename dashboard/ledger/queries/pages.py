@@ -1,7 +1,10 @@
-"""Queries of pages as last seen."""
+"""Queries of pages as last seen, of the flags of their audiences, and how much is known.
+
+The flags are stored with each page: computing them took most of the list's time.
+"""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache, reduce
@@ -9,17 +12,29 @@ from operator import or_
 from time import time
 from typing import Any
 
-from django.db.models import Count, F, Q, QuerySet, Subquery, TextField, Value
+from django.db import connection, transaction
+from django.db.models import (
+    Count,
+    Exists,
+    F,
+    IntegerField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    TextField,
+    Value,
+)
 from django.db.models.expressions import Combinable, OrderBy
-from django.db.models.functions import Coalesce, NullIf
+from django.db.models.functions import Coalesce, Collate, NullIf
 
-from dashboard.compiled_query import CompiledQuery
+from dashboard.compiled_query import ROW_COUNT, CompiledQuery
 from dashboard.contract.pages import PageStatus
-from dashboard.folding import fold
-from dashboard.ledger.changes import pages_total
-from dashboard.ledger.models import PageRecord
-from dashboard.ledger.page_flags import AUDIENCE_FLAGS, flag_column
-from dashboard.ledger.queries.steps import read_in_steps
+from dashboard.ledger.changes import audiences_unread, pages_total
+from dashboard.ledger.models import AudienceRecord, PageRecord
+from dashboard.ledger.models.objects import IN_FLIGHT, LiveStatus
+from dashboard.ledger.queries.rows import read_in_steps
+from dashboard.texts import fold
 
 _TYPE_GIVEN, _STATUS_GIVEN = NullIf("page_type", Value("")), NullIf("status", Value(""))
 """Null if the service never sent one: those sort last in both directions."""
@@ -35,6 +50,15 @@ PAGE_SORTS: dict[str, list[str | OrderBy]] = {
     "status": [_STATUS_GIVEN.asc(nulls_last=True), "pk"],
     "-status": [_STATUS_GIVEN.desc(nulls_last=True), "-pk"],
 }
+AUDIENCE_FLAGS: dict[str, Q] = {
+    "live": ~Q(live_status=LiveStatus.NOT_LIVE),
+    "not-live": Q(live_status=LiveStatus.NOT_LIVE),
+    "changed": Q(live_status=LiveStatus.CHANGED),
+    "rolled-back": Q(live_status=LiveStatus.ROLLED_BACK),
+    "in-flight": Q(latest_status__in=IN_FLIGHT),
+}
+"""Conditions on an audience, by name: it has a live version, or none; it has unpublished changes;
+its latest version was rolled back; its latest version is in flight."""
 DEFAULT_PAGE_SORT = "-updated"
 UNINDEXED_SORTS = ("-audiences", "audiences", "type", "-type", "status", "-status")
 FEW_FACTOR = 5
@@ -47,8 +71,6 @@ NOT_GIVEN = "none"
 
 @dataclass(frozen=True)
 class Coverage:
-    """How much of the service's list is known."""
-
     known: int
     total: int | None
     """The service's last total; None if the list was never read."""
@@ -66,8 +88,37 @@ class Coverage:
 
     @property
     def missing(self) -> int:
-        """The number of pages not known yet."""
         return max(0, (self.total or 0) - self.known)
+
+
+@dataclass(frozen=True)
+class AudienceCoverage:
+    pages: int = 0
+    """Pages known."""
+    pages_total: int | None = None
+    """The service's own number of pages; None if its list was never read."""
+    unread: int = 0
+    """Known pages whose audiences were not read, or whose number has changed since."""
+    as_of: datetime | None = None
+    """When an audience was last seen."""
+
+    @property
+    def pages_read(self) -> int:
+        """The number of pages whose audiences were read, or that have none."""
+        return self.pages - self.unread
+
+    @property
+    def pages_in_all(self) -> int:
+        return max(self.pages, self.pages_total or 0)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether all audiences were read, so that no result means none exists."""
+        return self.has_all_pages and not self.unread
+
+    @property
+    def has_all_pages(self) -> bool:
+        return self.pages_total is not None and self.pages >= self.pages_total
 
 
 @dataclass(frozen=True)
@@ -77,22 +128,19 @@ class Tally:
     counts: Mapping[tuple[str, str], int]
 
     def by_status(self, types: Collection[str]) -> dict[str, int]:
-        """Count pages of these types, or of any, by status."""
         return self._sums(0, (), types)
 
     def by_type(self, statuses: Collection[str]) -> dict[str, int]:
-        """Count pages of these statuses, or of any, by type."""
         return self._sums(1, statuses, ())
 
     def total(self, statuses: Collection[str] = (), types: Collection[str] = ()) -> int:
-        """Count pages of these statuses and types, or of any."""
         return sum(self._sums(0, statuses, types).values())
 
     def _sums(
         self, place: int, statuses: Collection[str], types: Collection[str]
     ) -> dict[str, int]:
         sums: Counter[str] = Counter()
-        of_statuses, of_types = _values(statuses), _values(types)
+        of_statuses, of_types = stored_values(statuses), stored_values(types)
         for key, count in self.counts.items():
             if (not statuses or key[0] in of_statuses) and (not types or key[1] in of_types):
                 sums[key[place] or NOT_GIVEN] += count
@@ -100,19 +148,11 @@ class Tally:
 
 
 def page_last_known(page_id: str) -> PageRecord | None:
-    """Return a page as last seen, or None."""
     return PageRecord.objects.filter(page_id=page_id).first()
 
 
 def is_page_archived(page_id: str) -> bool:
-    """Return whether a page was archived when last seen."""
-    row = _PAGE_STATUS.first(page_id)
-    return row is not None and row.status == PageStatus.ARCHIVED
-
-
-_PAGE_STATUS = CompiledQuery(
-    lambda page_id: PageRecord.objects.filter(page_id=page_id).values_list("status", named=True)
-)
+    return PageRecord.objects.filter(page_id=page_id, status=PageStatus.ARCHIVED).exists()
 
 
 def find_pages(
@@ -127,7 +167,7 @@ def find_pages(
     Case and accents are ignored. `flags` are keys of AUDIENCE_FLAGS: a page matches if any of its
     audiences has one of them.
     """
-    return _matching(fold(words).split(), _values(statuses), _values(types), flags)
+    return _matching(fold(words).split(), stored_values(statuses), stored_values(types), flags)
 
 
 def list_page_bodies(
@@ -147,34 +187,38 @@ def list_page_bodies(
     """
     is_narrowed = bool(words or statuses or types or flags)
     has_index = sort not in UNINDEXED_SORTS
-    rows = _BODIES.rows(
+    return _BODIES.rows(
         fold(words).split(),
-        _values(statuses),
-        _values(types),
+        stored_values(statuses),
+        stored_values(types),
         flags=tuple(flags),
         are_many=not is_narrowed or (has_index and total >= FEW_FACTOR * (start + size)),
         sort=sort,
         window=(start, start + size),
     )
-    return [row.body for row in rows]
 
 
 def iterate_page_bodies(
-    found: QuerySet[PageRecord], *, sort: str
+    pages: QuerySet[PageRecord], *, sort: str
 ) -> Iterator[tuple[str, datetime]]:
-    """Yield body and `last_seen_at` of every page found.
+    """Yield body and `last_seen_at` of every page.
 
     `sort` is one of PAGE_SORTS, or else the default applies.
     """
-    ordered = found.order_by(*PAGE_SORTS.get(sort, PAGE_SORTS[DEFAULT_PAGE_SORT]))
+    ordered = pages.order_by(*PAGE_SORTS.get(sort, PAGE_SORTS[DEFAULT_PAGE_SORT]))
     for row in read_in_steps(ordered.values_list("pk", "body", "last_seen_at", named=True)):
         yield row.body, row.last_seen_at
 
 
 def tally_pages(*, words: str = "", flags: Sequence[str] = ()) -> Tally:
     """Count the pages that `find_pages` returns by status and type; one query."""
-    rows = _COUNTS.rows(fold(words).split(), flags=tuple(flags))
-    return Tally({(row.state, row.kind): row.count for row in rows})
+    # Narrowed ones are grouped by expressions: by plain columns, SQLite would read rows at random,
+    # in index order.
+    are_narrowed = bool(words or flags)
+    pages = _matching(fold(words).split(), (), (), flags, without_index=are_narrowed).order_by()
+    counted = pages.values(state=F("state"), kind=F("kind")).annotate(count=Count("*"))
+    rows = counted.values_list("state", "kind", "count")
+    return Tally({(state, kind): count for state, kind, count in rows})
 
 
 def _matching(
@@ -195,16 +239,16 @@ def _matching(
     if without_index:
         empty = Value("", TextField())
         state, kind = Coalesce(state, empty), Coalesce(kind, empty)
-    found = PageRecord.objects.alias(state=state, kind=kind)
+    pages = PageRecord.objects.alias(state=state, kind=kind)
     for word in words:
-        found = found.filter(searched__contains=word)
+        pages = pages.filter(searched__contains=word)
     if statuses:
-        found = found.filter(state__in=statuses)
+        pages = pages.filter(state__in=statuses)
     if types:
-        found = found.filter(kind__in=types)
+        pages = pages.filter(kind__in=types)
     if flags:
-        found = found.filter(reduce(or_, [Q(**{flag_column(one): True}) for one in flags]))
-    return found
+        pages = pages.filter(reduce(or_, [Q(**{flag_column(flag): True}) for flag in flags]))
+    return pages
 
 
 def _bodies(
@@ -220,40 +264,26 @@ def _bodies(
     # Only keys are sorted: the bodies of other rows are not read. A few matches are found first by
     # a covering index. Many are found soon enough in the order of the list, by its index: SQLite
     # would otherwise find all rows by status and then sort them.
-    found = _matching(words, statuses, types, flags, without_index=are_many)
+    pages = _matching(words, statuses, types, flags, without_index=are_many)
     if not are_many:
-        found = PageRecord.objects.filter(pk__in=found.values("pk"))
+        pages = PageRecord.objects.filter(pk__in=pages.values("pk"))
     order = PAGE_SORTS.get(sort, PAGE_SORTS[DEFAULT_PAGE_SORT])
-    keys = found.order_by(*order).values("pk")[slice(*window)]
+    keys = pages.order_by(*order).values("pk")[slice(*window)]
     records = PageRecord.objects.filter(pk__in=keys).order_by(*order)
-    return records.values_list("body", named=True)
+    return records.values_list("body")
 
 
-_BODIES = CompiledQuery(_bodies)
+_BODIES = CompiledQuery(lambda row: str(row[0]), _bodies)
 
 
-def _counts(words: Sequence[str], *, flags: Sequence[str]) -> "QuerySet[PageRecord, Any]":
-    # Narrowed ones are grouped by expressions: by plain columns, SQLite would read rows at random,
-    # in index order.
-    are_narrowed = bool(words or flags)
-    pages = _matching(words, (), (), flags, without_index=are_narrowed).order_by()
-    counted = pages.values(state=F("state"), kind=F("kind")).annotate(count=Count("*"))
-    return counted.values_list("state", "kind", "count", named=True)
-
-
-_COUNTS = CompiledQuery(_counts)
-
-
-def count_flags(found: QuerySet[PageRecord]) -> dict[str, int]:
-    """Count the pages with each audience flag; one query."""
+def count_flags(pages: QuerySet[PageRecord]) -> dict[str, int]:
     columns = {flag: flag_column(flag) for flag in AUDIENCE_FLAGS}
     counts = {f"pages_{name}": Count("pk", filter=Q(**{name: True})) for name in columns.values()}
-    counted = found.aggregate(**counts)
+    counted = pages.aggregate(**counts)
     return {flag: counted[f"pages_{name}"] for flag, name in columns.items()}
 
 
 def pages_coverage() -> Coverage:
-    """Return how many of the service's pages are known; queries as in `count_all_pages`."""
     return count_all_pages()[1]
 
 
@@ -262,11 +292,13 @@ def count_all_pages() -> tuple[Tally, Coverage]:
 
     One query; a second if a page was recorded since the counts were cached.
     """
-    latest = _LATEST_SEEN.first()
+    pages = PageRecord.objects.order_by("-last_seen_at").annotate(total=Subquery(pages_total()))
+    latest = pages.values_list("last_seen_at", "total").first()
     if latest is None:
         return Tally({}), Coverage(0, pages_total().first(), None)
-    tally = tally_as_of(latest.last_seen_at, int(time() // TALLY_CACHE_S))
-    return tally, Coverage(tally.total(), latest.total, latest.last_seen_at)
+    last_seen_at, total = latest
+    tally = tally_as_of(last_seen_at, int(time() // TALLY_CACHE_S))
+    return tally, Coverage(tally.total(), total, last_seen_at)
 
 
 @lru_cache(maxsize=1)
@@ -280,28 +312,61 @@ def tally_as_of(_last_seen_at: datetime, _period: int) -> Tally:
     return tally_pages()
 
 
-_LATEST_SEEN = CompiledQuery(
-    lambda: (
-        PageRecord.objects.order_by("-last_seen_at")
-        .annotate(total=Subquery(pages_total()))
-        .values_list("last_seen_at", "total", named=True)[:1]
-    )
-)
-"""The latest `last_seen_at` of a page, and the list's total."""
+def audience_coverage() -> AudienceCoverage:
+    every = PageRecord.objects.order_by()
+    latest = AudienceRecord.objects.order_by("-last_seen_at").values("last_seen_at")[:1]
+    columns = {
+        "pages": Subquery(every.values(count=ROW_COUNT), output_field=IntegerField()),
+        "pages_total": Subquery(pages_total()),
+        "unread": Subquery(
+            every.filter(audiences_unread()).values(count=ROW_COUNT), output_field=IntegerField()
+        ),
+        "as_of": Subquery(latest),
+    }
+    rows = every.annotate(**columns).values_list(*columns)[:1]
+    return AudienceCoverage(*rows[0]) if rows else AudienceCoverage()
+
+
+def unread_pages(*, after: int, limit: int) -> list[Any]:
+    pages = PageRecord.objects.filter(audiences_unread(), pk__gt=after).order_by("pk")
+    return list(pages.values_list("pk", "page_id", "name", named=True)[:limit])
 
 
 def page_names(page_ids: list[str]) -> dict[str, str]:
-    """Return the names of pages by id."""
     if not page_ids:
         return {}
     return dict(PageRecord.objects.filter(page_id__in=page_ids).values_list("page_id", "name"))
 
 
 def list_brands() -> list[str]:
-    """Return the brand ids of pages, the most used first."""
     rows = PageRecord.objects.values_list("brand_id").annotate(uses=Count("pk"))
     return [brand for brand, _ in rows.order_by("-uses", "brand_id")[:20]]
 
 
-def _values(chosen: Collection[str]) -> list[str]:
+def stored_values(chosen: Collection[str]) -> list[str]:
+    """Return the values of a filter as stored: NOT_GIVEN is empty."""
     return ["" if value == NOT_GIVEN else value for value in chosen]
+
+
+def flag_column(flag: str) -> str:
+    """Return the column of PageRecord for one of AUDIENCE_FLAGS: whether any audience has it."""
+    return f"any_{flag.replace('-', '_')}"
+
+
+def update_page_flags(page_ids: Iterable[str] | None = None) -> int:
+    """Update the flags of these pages, or of all.
+
+    Returns the number of pages whose flags changed; no other is written. The caller has locked
+    those that it names.
+    """
+    audiences = AudienceRecord.objects.filter(page_id=OuterRef("page_id"))
+    flags = {flag_column(name): Exists(audiences.filter(q)) for name, q in AUDIENCE_FLAGS.items()}
+    pages = PageRecord.objects.exclude(**flags)
+    if page_ids is not None:
+        return pages.filter(page_id__in=page_ids).update(**flags)
+    with transaction.atomic():
+        if connection.features.has_select_for_update:
+            # In the order of upserts, so that two transactions never wait for each other.
+            locked = pages.select_for_update().order_by(Collate("page_id", "C"))
+            pages = pages.filter(pk__in=list(locked.values_list("pk", flat=True)))
+        return pages.update(**flags)

@@ -10,7 +10,6 @@ from dashboard.ledger.operations import show_interrupted
 
 
 def subscription_last_known(subscription_id: str) -> SubscriptionRecord | None:
-    """Return a subscription as last seen, or None."""
     if "\0" in subscription_id:  # PostgreSQL rejects NUL even in a filter.
         return None
     records = SubscriptionRecord.objects.select_related("added_by")
@@ -18,17 +17,14 @@ def subscription_last_known(subscription_id: str) -> SubscriptionRecord | None:
 
 
 def list_subscriptions() -> QuerySet[SubscriptionRecord]:
-    """Return all subscriptions, by label."""
     return SubscriptionRecord.objects.all()
 
 
 def label_subscription(subscription_id: str, label: str) -> None:
-    """Label a subscription; the service has no names for them."""
     SubscriptionRecord.objects.filter(subscription_id=subscription_id).update(label=label)
 
 
 def delete_subscription(subscription_id: str) -> bool:
-    """Delete a subscription from the ledger; nothing changes at the service."""
     deleted, _ = SubscriptionRecord.objects.filter(subscription_id=subscription_id).delete()
     return bool(deleted)
 
@@ -42,8 +38,12 @@ def troubled_subscriptions(subscription_ids: Collection[str]) -> dict[str, Opera
     )
     last = changes.order_by().values("subscription_id").annotate(last=Max("pk")).values("last")
     not_accepted = (Outcome.REJECTED, Outcome.UNKNOWN, Outcome.SENDING)
-    found = Operation.objects.filter(outcome__in=not_accepted, pk__in=last)
-    found = found.prefetch_related("attempts")
-    for operation in found:
+    operations = Operation.objects.filter(outcome__in=not_accepted, pk__in=last)
+    operations = operations.prefetch_related("attempts")
+    for operation in operations:
         show_interrupted(operation, list(operation.attempts.all()))
-    return {one.subscription_id: one for one in found if one.outcome != Outcome.SENDING}
+    return {
+        operation.subscription_id: operation
+        for operation in operations
+        if operation.outcome != Outcome.SENDING
+    }

@@ -1,132 +1,103 @@
-"""The filters of Activity, read from the query string."""
+"""The lists of Activity: operations, and what was published outside Pressroom."""
 
-from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, time
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
-from django.utils.dateparse import parse_date
-from django.utils.http import urlencode
 
+from dashboard.contract.wire import MAX_IDENTIFIER_BYTES
 from dashboard.ledger.models import Operation
-from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.queries.operations import find_operations
+from dashboard.ledger.states import OperationState
 from dashboard.releases.models import Release
+from dashboard.saved_views.models import ListName
+from dashboard.web.activity.records import EXPORT
 from dashboard.web.activity.releases import of_release
-from dashboard.web.ui.density import density_param
-from dashboard.web.ui.ignored_values import KnownValues
+from dashboard.web.lists.definition import ListDefinition
+from dashboard.web.lists.filters import Choice, Day, Filter, choice_among, parse_day
+from dashboard.web.lists.state import ListState
+from dashboard.web.ui.csv import Cell
 from dashboard.web.ui.query_params import int_param
-
-WITHOUT_APPROVAL = "none"
-
-
-@dataclass(frozen=True)
-class ActivityFilters:
-    """The selected values; an empty one selects all."""
-
-    kind: str = ""
-    outcome: str = ""
-    actor: str = ""
-    since: str = ""
-    """A day, such as `2026-03-12`, in the viewer's time zone."""
-    target: str = ""
-    """The id of a page, audience, version or subscription."""
-    release: str = ""
-    """The id of a release that sent them."""
-    approval: str = ""
-    """`none`: those that were sent without the approval they needed."""
-    density: str = ""
-    """Of the list: one of DENSITIES, or empty."""
-    view: str = ""
-    """The hint of the saved view that is shown: see `web/ui/saved_views.py`."""
-
-    @property
-    def query(self) -> str:
-        """The filters as a query string; empty if nothing is filtered."""
-        return urlencode({name: value for name, value in asdict(self).items() if value})
-
-    @property
-    def are_set(self) -> bool:
-        """Whether anything is filtered."""
-        return replace(self, density="", view="") != ActivityFilters()
-
-    @property
-    def since_day(self) -> date | None:
-        """`since` as a date."""
-        return _day(self.since)
-
-    @property
-    def since_moment(self) -> datetime | None:
-        """The beginning of `since_day`."""
-        if not (day := self.since_day):
-            return None
-        # East of Greenwich, 0001-01-01 begins before datetime.min in UTC.
-        with suppress(OverflowError):
-            return timezone.make_aware(datetime.combine(day, time.min)).astimezone(UTC)
-        return None
-
-    @property
-    def of_outside(self) -> "ActivityFilters":
-        """The filters that apply to what was published outside Pressroom."""
-        return ActivityFilters(since=self.since, target=self.target)
-
-    @property
-    def match_outside(self) -> bool:
-        """Whether they have no filter that only operations have."""
-        return replace(self, density="", view="") == self.of_outside
-
-    @property
-    def are_grouped(self) -> bool:
-        """Whether a release is one entry: a filter may match some of its operations only."""
-        return not replace(self, since="").are_set
-
-    def _find(self) -> QuerySet[Operation]:
-        return find_operations(
-            kind=self.kind,
-            outcome=self.outcome,
-            actor=self.actor,
-            since=self.since_moment,
-            target=self.target,
-        )
-
-    def find(self) -> QuerySet[Operation]:
-        """Return the matching operations, newest first."""
-        found = self._find()
-        if self.approval == WITHOUT_APPROVAL:
-            found = found.exclude(emergency_reason="")
-        return of_release(found, int_param(self.release)) if self.release else found
-
-
-def known_values(actors: Collection[str]) -> dict[str, KnownValues]:
-    """Return the values of the filters; `actors` are all who requested or resent an operation."""
-    return {
-        "kind": KnownValues("Type", {*OperationKind}),
-        "outcome": KnownValues("Outcome", {*Outcome}),
-        "actor": KnownValues("User", actors),
-        "approval": KnownValues("Approval", {WITHOUT_APPROVAL}),
-        "release": KnownValues("Release", find=_existing_releases),
-    }
 
 
 def _existing_releases(ids: list[str]) -> set[str]:
-    return {one for one in ids if Release.objects.filter(pk=int_param(one)).exists()}
+    return {pk for pk in ids if Release.objects.filter(pk=int_param(pk)).exists()}
 
 
-def read_filters(query: Mapping[str, str]) -> ActivityFilters:
-    """Read the filters from a query string; an invalid day selects all days."""
-    # PostgreSQL rejects NUL even in queries.
-    values = {
-        name: query.get(name, "").replace("\0", "").strip() for name in asdict(ActivityFilters())
-    }
-    values |= {"density": density_param(query), "view": ""}
-    since = values.pop("since")
-    return ActivityFilters(**values, since=since if _day(since) else "")
+def find_matches(state: ListState) -> QuerySet[Operation]:
+    """Return the matching operations, newest first."""
+    matches = find_operations(
+        kind=state.value(KIND),
+        outcome=state.value(OUTCOME),
+        actor=state.value(ACTOR),
+        since=since_moment(state),
+        target=state.value(TARGET),
+    ).filter(state.condition)
+    release = state.value(RELEASE)
+    return of_release(matches, int_param(release)) if release else matches
 
 
-def _day(text: str) -> date | None:
-    try:
-        return parse_date(text)
-    except ValueError:
+def since_day(state: ListState) -> date | None:
+    return parse_day(state.value(SINCE))
+
+
+def release_of(state: ListState) -> Release | None:
+    pk = int_param(state.value(RELEASE))
+    return Release.objects.filter(pk=pk).first() if pk else None
+
+
+def since_moment(state: ListState) -> datetime | None:
+    """Return the beginning of the day that the list begins with."""
+    if not (day := since_day(state)):
         return None
+    # East of Greenwich, 0001-01-01 begins before datetime.min in UTC.
+    with suppress(OverflowError):
+        return timezone.make_aware(datetime.combine(day, time.min)).astimezone(UTC)
+    return None
+
+
+def are_grouped(state: ListState) -> bool:
+    """Return whether a release is one entry: a filter may match some of its operations only."""
+    return not state.is_filtered_besides(SINCE)
+
+
+KIND = choice_among("kind", "Type", OperationKind.choices, all_label="All types")
+OUTCOME = choice_among(
+    "outcome",
+    "Outcome",
+    [(state.value, state.label) for state in OperationState],
+    all_label="All outcomes",
+)
+ACTOR = Choice("actor", "User", is_open=True, all_label="All users")
+SINCE = Day("since")
+"""In the viewer's time zone."""
+TARGET = Filter("target", "Target", max_length=MAX_IDENTIFIER_BYTES)
+"""The id of a page, audience, version or subscription."""
+RELEASE = Choice("release", "Release", find=_existing_releases)
+"""The id of a release that sent them."""
+APPROVAL = Choice("approval", "Approval", values=("none",), where=lambda _: ~Q(emergency_reason=""))
+"""`none`: those that were sent without the approval they needed."""
+ACTIVITY = ListDefinition(
+    name=ListName.ACTIVITY,
+    filters=(KIND, OUTCOME, ACTOR, SINCE, TARGET, RELEASE, APPROVAL),
+    csv=EXPORT,
+    start="after",
+    find=find_matches,
+)
+OUTSIDE = ListDefinition(
+    filters=(SINCE, TARGET),
+    csv=(
+        Cell("went live at (UTC)", lambda row: None if row.is_start_seen else row.started_at),
+        Cell("noticed at (UTC)", "seen_at"),
+        Cell("page", "page_name"),
+        Cell("audience", "audience_name"),
+        Cell("version number", "version_number"),
+        Cell("page ID", "page_id"),
+        Cell("audience ID", "audience_id"),
+        Cell("version ID", "version_id"),
+    ),
+    start="after",
+)
+"""What was published outside Pressroom."""

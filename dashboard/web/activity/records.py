@@ -1,27 +1,37 @@
 """Operations as shown in Activity: requests, responses and changed fields."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar
+from typing import Any
 
-from dashboard.client.calls import path
+from django.db.models import QuerySet
+from django.utils.functional import cached_property
+
 from dashboard.client.response_parsing import parse_json
+from dashboard.client.session import path
 from dashboard.ledger.models import Attempt, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import show_interrupted
-from dashboard.redaction import redact_secret, redact_unless
+from dashboard.ledger.queries.operations import with_publications
+from dashboard.ledger.states import State, operation_state, time_to_live
 from dashboard.releases.models import Release
+from dashboard.texts import redact_secret, redact_unless
 from dashboard.web.activity.releases import ITEMS
+from dashboard.web.ui.csv import Cell
 
 RELATED = ("attempts", ITEMS, "approval")
-"""What `record_of` needs of operations, to be prefetched."""
+"""What a record needs of operations, to be prefetched."""
+
+
+def for_records(operations: QuerySet[Operation]) -> QuerySet[Operation]:
+    """Return the operations with all that their records need."""
+    return with_publications(operations).prefetch_related(*RELATED)
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """One attempt with the response to it."""
-
     attempt: Attempt
     response: Any
     """The body: parsed JSON, or the text if it isn't JSON; "" without a response."""
@@ -30,8 +40,6 @@ class Exchange:
 
 @dataclass(frozen=True)
 class ChangedField:
-    """One field of a subscription, before and after."""
-
     name: str
     before: Any
     after: Any
@@ -39,28 +47,20 @@ class ChangedField:
 
 
 @dataclass(frozen=True)
-class Record:
-    """One operation with its attempts. Makes no query if the attempts are prefetched."""
-
+class OperationRecord:
     operation: Operation
     attempts: list[Attempt]
-    release: Release | None = None
-    """The release that sent it; the first one, if several followed it."""
     shows_secrets: bool = False
     """Whether the receiver's secret is shown in the URL of a subscription."""
 
-    COLUMNS: ClassVar = (
-        *("operation key", "type", "outcome", "requested at (UTC)", "completed at (UTC)"),
-        *("user", "target", "page ID", "audience ID", "version ID", "version number"),
-        *("subscription ID", "attempts", "duration (s)", "status code", "message", "last check"),
-        *("request body", "response body", "attempt log"),
-        *("release", "release ID", "release note"),
-        *("approved by", "approval ID", "reason without approval"),
-    )
+    @cached_property
+    def release(self) -> Release | None:
+        """The release that sent it; the first one, if several followed it."""
+        items = list(self.operation.release_items.all())
+        return items[0].release if items else None
 
     @property
     def last(self) -> Attempt | None:
-        """The last attempt."""
         return self.attempts[-1] if self.attempts else None
 
     @property
@@ -70,19 +70,28 @@ class Record:
         return list(dict.fromkeys(names))
 
     @property
+    def state(self) -> State:
+        """Its state; of a publish that was accepted, that of its version."""
+        return operation_state(self.operation)
+
+    @property
     def duration(self) -> timedelta | None:
-        """The total duration of the attempts; None if none has ended."""
+        """The time until it was over: of a publish until its version was live; None before.
+
+        Of all others the total duration of the attempts.
+        """
+        is_publish = self.operation.kind == OperationKind.PUBLISH_VERSION
+        if is_publish and self.operation.outcome == Outcome.ACCEPTED:
+            return time_to_live(self.operation)
         times = [attempt.duration for attempt in self.attempts if attempt.duration is not None]
         return sum(times, timedelta()) if times else None
 
     @property
     def method(self) -> str:
-        """The HTTP method of the request."""
         return "PATCH" if self.operation.kind == OperationKind.UPDATE_SUBSCRIPTION else "POST"
 
     @property
     def path(self) -> str:
-        """The path of the request."""
         operation = self.operation
         match OperationKind(operation.kind):
             case OperationKind.PUBLISH_VERSION:
@@ -113,22 +122,15 @@ class Record:
         return is_checked or not self.may_duplicate
 
     @property
-    def has_no_effect(self) -> bool:
-        """Whether it was rejected or not sent."""
-        return self.operation.outcome in (Outcome.REJECTED, Outcome.NOT_SENT)
-
-    @property
     def body(self) -> Any:
-        """The body of the request."""
         return redact_unless(self.operation.body_sent, self.shows_secrets)
 
     @property
     def exchanges(self) -> list[Exchange]:
-        """Each attempt with its response, in order."""
-        return [_exchange(attempt, self._response_text(attempt)) for attempt in self.attempts]
+        return [_exchange(attempt, self.response_text(attempt)) for attempt in self.attempts]
 
-    def _response_text(self, attempt: Attempt) -> str:
-        text = attempt.response_body
+    def response_text(self, attempt: Attempt | None) -> str:
+        text = attempt.response_body if attempt else ""
         return text if self.shows_secrets else redact_secret(text)
 
     @property
@@ -145,50 +147,15 @@ class Record:
             for name, after in sent.items()
         ]
 
-    def cells(self) -> list[object]:
-        """Return the operation as a row of COLUMNS."""
-        operation, last = self.operation, self.last
-        body, approval = self.body, operation.approval
-        return [
-            operation.operation_key,
-            operation.get_kind_display(),
-            operation.get_outcome_display(),
-            _utc(operation.requested_at),
-            _utc(operation.settled_at),
-            operation.actor_name,
-            operation.target_name,
-            operation.page_id,
-            operation.audience_id,
-            operation.version_id,
-            operation.version_number,
-            operation.subscription_id,
-            len(self.attempts),
-            None if self.duration is None else round(self.duration.total_seconds(), 3),
-            last.status_code if last else None,
-            last.message if last else "",
-            operation.check_result,
-            "" if body is None else json.dumps(body, ensure_ascii=False),
-            self._response_text(last) if last else "",
-            "; ".join(_attempt_text(attempt) for attempt in self.attempts),
-            *(
-                (self.release.name, self.release.pk, self.release.note)
-                if self.release
-                else [""] * 3
-            ),
-            *((approval.decided_by_name, approval.pk) if approval else [""] * 2),
-            operation.emergency_reason,
-        ]
 
+def record_of(operation: Operation, *, shows_secrets: bool = False) -> OperationRecord:
+    """Return an operation of `with_publications` with its attempts; interrupted ones as unknown.
 
-def record_of(operation: Operation, *, shows_secrets: bool = False) -> Record:
-    """Return an operation with its attempts and its release; interrupted ones as unknown.
-
-    No query is made if RELATED is prefetched.
+    No query is made if the attempts are prefetched.
     """
     attempts = list(operation.attempts.all())
     show_interrupted(operation, attempts)
-    items = list(operation.release_items.all())
-    return Record(operation, attempts, items[0].release if items else None, shows_secrets)
+    return OperationRecord(operation, attempts, shows_secrets)
 
 
 def _exchange(attempt: Attempt, response: str) -> Exchange:
@@ -199,7 +166,6 @@ def _exchange(attempt: Attempt, response: str) -> Exchange:
 
 
 def _attempt_text(attempt: Attempt) -> str:
-    """Format an attempt: its number, user, time, outcome and status."""
     status = [] if attempt.status_code is None else [str(attempt.status_code)]
     facts = [attempt.actor_name, _utc(attempt.sent_at), attempt.get_outcome_display(), *status]
     return f"{attempt.number}: {', '.join(facts)}"
@@ -207,3 +173,56 @@ def _attempt_text(attempt: Attempt) -> str:
 
 def _utc(moment: datetime | None) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds") if moment else ""
+
+
+def _seconds(record: OperationRecord) -> float | None:
+    return None if record.duration is None else round(record.duration.total_seconds(), 3)
+
+
+def _of_last(field: str) -> Callable[[OperationRecord], object]:
+    return lambda record: getattr(record.last, field) if record.last else None
+
+
+def _of_release(field: str) -> Callable[[OperationRecord], object]:
+    return lambda record: getattr(record.release, field) if record.release else None
+
+
+def _of_approval(field: str) -> Callable[[OperationRecord], object]:
+    return lambda record: getattr(record.operation.approval, field, None)
+
+
+def _json(body: object) -> str:
+    return "" if body is None else json.dumps(body, ensure_ascii=False)
+
+
+EXPORT = (
+    Cell("operation key", "operation.operation_key"),
+    Cell("type", "operation.act"),
+    Cell("outcome", "state.label"),
+    Cell("requested at (UTC)", lambda record: _utc(record.operation.requested_at)),
+    Cell("completed at (UTC)", lambda record: _utc(record.operation.settled_at)),
+    Cell("user", "operation.actor_name"),
+    Cell("target", "operation.target_name"),
+    Cell("page ID", "operation.page_id"),
+    Cell("audience ID", "operation.audience_id"),
+    Cell("version ID", "operation.version_id"),
+    Cell("version number", "operation.version_number"),
+    Cell("rolled back version ID", "operation.rolled_back_id"),
+    Cell("rolled back version number", "operation.rolled_back_number"),
+    Cell("reason", "operation.note"),
+    Cell("subscription ID", "operation.subscription_id"),
+    Cell("attempts", lambda record: len(record.attempts)),
+    Cell("duration (s)", _seconds),
+    Cell("status code", _of_last("status_code")),
+    Cell("message", _of_last("message")),
+    Cell("last check", "operation.check_result"),
+    Cell("request body", lambda record: _json(record.body)),
+    Cell("response body", lambda record: record.response_text(record.last)),
+    Cell("attempt log", lambda record: "; ".join(map(_attempt_text, record.attempts))),
+    Cell("release", _of_release("name")),
+    Cell("release ID", _of_release("pk")),
+    Cell("release note", _of_release("note")),
+    Cell("approved by", _of_approval("decided_by_name")),
+    Cell("approval ID", _of_approval("pk")),
+    Cell("reason without approval", "operation.emergency_reason"),
+)

@@ -22,7 +22,6 @@ ITEMS = Prefetch(
 
 
 def of_release(operations: QuerySet[Operation], release_id: int) -> QuerySet[Operation]:
-    """Return the operations that a release sent."""
     items = ReleaseItem.objects.filter(release_id=release_id, operation__isnull=False)
     return operations.filter(pk__in=items.values("operation"))
 
@@ -38,18 +37,22 @@ def newest_of_releases(operations: QuerySet[Operation]) -> QuerySet[Operation]:
 def summaries_by_pk(pks: Iterable[int]) -> dict[int, ReleaseSummary]:
     """Return releases by primary key, with their items counted; two queries, none without any."""
     pks = set(pks)
-    found = summarize_all(Release.objects.filter(pk__in=pks)) if pks else []
-    return {each.release.pk: each for each in found}
+    summaries = summarize_all(Release.objects.filter(pk__in=pks)) if pks else []
+    return {summary.release.pk: summary for summary in summaries}
 
 
 def moving_marks(summaries: Iterable[ReleaseSummary]) -> str:
     """Return the releases that are being published as text, for the URL of a poll: `7-1f.9-a0`."""
-    return ".".join(f"{each.release.pk}-{each.mark}" for each in summaries if each.is_moving)
+    return ".".join(
+        f"{summary.release.pk}-{summary.mark}" for summary in summaries if summary.is_moving
+    )
 
 
 def changed_releases(marks: str) -> tuple[list[ReleaseSummary], list[ReleaseSummary]]:
     """Return the releases of `moving_marks` as they are now, and those that have changed since."""
     shown = dict(mark.split("-", 1) for mark in marks.split(".") if "-" in mark)
     by_pk = {int_param(pk): mark for pk, mark in shown.items()}
-    found = list(summaries_by_pk(by_pk).values())
-    return found, [each for each in found if each.mark != by_pk[each.release.pk]]
+    summaries = list(summaries_by_pk(by_pk).values())
+    return summaries, [
+        summary for summary in summaries if summary.mark != by_pk[summary.release.pk]
+    ]

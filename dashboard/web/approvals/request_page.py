@@ -3,18 +3,19 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from django.contrib.auth.models import User
+from django.utils.functional import cached_property
 
+from dashboard.approvals.models import ApprovalRequest, RequestState
+from dashboard.approvals.rule import person_problem
 from dashboard.client import APIError
 from dashboard.contract.webhooks import SubscriptionPatch
-from dashboard.ledger.models import ApprovalRequest
-from dashboard.ledger.models.approvals import RequestState
-from dashboard.operations.approvals import person_problem
+from dashboard.ledger.models import Publication
+from dashboard.ledger.queries.audiences import live_publication
 from dashboard.releases.checking import read_items
-from dashboard.releases.comparing import ComparedField, compare_review
-from dashboard.releases.models import Release, ReleaseState
+from dashboard.releases.models import Release, ReleaseItem, ReleaseState
+from dashboard.releases.reviewing import ComparedField, compare_review
 from dashboard.service.subscriptions import fetch_subscription
 from dashboard.text_diff import TextDifference, compare_texts
 from dashboard.web.releases.board import Board, ItemDetail, read_board
@@ -25,8 +26,6 @@ NOT_READ = "The service couldn’t be read, so what you see may be out of date. 
 
 @dataclass(frozen=True)
 class Reading:
-    """What was requested and what the service says now, side by side."""
-
     fields: list[ComparedField]
     """Empty if the service could not be read."""
     error: APIError | None = None
@@ -35,42 +34,51 @@ class Reading:
 
     @property
     def is_changed(self) -> bool:
-        """Whether anything differs."""
-        return any(each.is_changed for each in self.fields)
+        return any(field.is_changed for field in self.fields)
 
 
 @dataclass(frozen=True)
 class RequestPage:
-    """One request, for one viewer."""
-
-    request: ApprovalRequest
+    approval: ApprovalRequest
     viewer: User
     release: Release | None
     board: Board | None
-    """The items of its release."""
     detail: ItemDetail | None
     reading: Reading | None
     """None if it is over, so that nothing has to be read."""
 
     @property
+    def is_started(self) -> bool:
+        """Whether its release is being published, or was, by this approval."""
+        is_approved = self.approval.state == RequestState.APPROVED
+        return bool(is_approved and self.release and self.release.started_at)
+
+    @cached_property
+    def only_item(self) -> ReleaseItem | None:
+        entries = self.board.entries if self.board else []
+        return entries[0].item if len(entries) == 1 else None
+
+    @cached_property
+    def live(self) -> Publication | None:
+        """The publication of the version that is live now of the audience of that item."""
+        item = self.only_item
+        return live_publication(item.page_id, item.audience_id) if item else None
+
+    @property
     def is_for_release(self) -> bool:
-        """Whether versions are to be published."""
-        return "items" in self.request.subject
+        return "items" in self.approval.subject
 
     @property
     def body(self) -> str:
-        """The request to the service, as it will be sent: JSON."""
-        return json.dumps(self.request.subject.get("body"), indent=2, ensure_ascii=False)
+        return json.dumps(self.approval.subject.get("body"), indent=2, ensure_ascii=False)
 
     @cached_property
     def problem(self) -> str:
-        """Why the viewer can't decide it, in a sentence, or ""."""
-        return person_problem(self.request, self.viewer)
+        return person_problem(self.approval, self.viewer)
 
     @property
     def is_own(self) -> bool:
-        """Whether the viewer has requested it, and can withdraw it."""
-        return self.request.requested_by_id == self.viewer.pk
+        return self.approval.requested_by_id == self.viewer.pk
 
     @property
     def approval_problem(self) -> str:
@@ -81,24 +89,24 @@ class RequestPage:
 
 
 def read_request_page(
-    request: ApprovalRequest, viewer: User, params: Mapping[str, str]
+    approval: ApprovalRequest, viewer: User, params: Mapping[str, str]
 ) -> RequestPage:
     """Return the page; read what is to be approved from the service while it is not sent yet.
 
     Of a release, that is the item of `?item=`, else the first not reviewed: three calls.
     """
     releases = Release.objects.select_related("rolls_back")
-    release = releases.filter(approval=request).first() if "items" in request.subject else None
+    release = releases.filter(approval=approval).first() if "items" in approval.subject else None
     board = read_board(release, params) if release else None
     detail = ItemDetail(board.selected) if board and board.selected else None
-    return RequestPage(request, viewer, release, board, detail, _read(request, release, detail))
+    return RequestPage(approval, viewer, release, board, detail, _read(approval, release, detail))
 
 
 def _read(
-    request: ApprovalRequest, release: Release | None, detail: ItemDetail | None
+    approval: ApprovalRequest, release: Release | None, detail: ItemDetail | None
 ) -> Reading | None:
-    if request.state == RequestState.OPEN and "subscription_id" in request.subject:
-        return _read_webhook(request)
+    if approval.state == RequestState.OPEN and "subscription_id" in approval.subject:
+        return _read_webhook(approval)
     waits = (ReleaseState.WAITING_FOR_APPROVAL, ReleaseState.SCHEDULED)
     return _read_item(detail) if detail and release and release.state in waits else None
 
@@ -115,10 +123,10 @@ def _read_item(detail: ItemDetail) -> Reading:
     return Reading(compare_review(item, review), text=text)
 
 
-def _read_webhook(request: ApprovalRequest) -> Reading:
-    before = request.subject["before"] or {}
+def _read_webhook(approval: ApprovalRequest) -> Reading:
+    before = approval.subject["before"] or {}
     try:
-        now = fetch_subscription(request.subject["subscription_id"]).to_wire()
+        now = fetch_subscription(approval.subject["subscription_id"]).to_wire()
     except APIError as error:
         return Reading([], error)
     return Reading(

@@ -23,8 +23,6 @@ OVERRIDES = (
 
 
 class Sent(StrEnum):
-    """The kind of value that was sent for a field."""
-
     ABSENT = "absent"
     NULL = "null"
     EMPTY = "empty"
@@ -33,21 +31,16 @@ class Sent(StrEnum):
 
 @dataclass(frozen=True)
 class Field:
-    """A field as sent."""
-
     sent: Sent
     value: Any = None
 
     @property
     def is_list(self) -> bool:
-        """Whether the value is a list."""
         return isinstance(self.value, list)
 
 
 @dataclass(frozen=True)
 class OverrideRow:
-    """One override, with its name on the wire."""
-
     name: str
     override: Field
     page_actions: list[Action]
@@ -57,8 +50,6 @@ class OverrideRow:
 
 @dataclass(frozen=True)
 class MetadataRow:
-    """One metadata field, with its name on the wire."""
-
     name: str
     override: Field
     effective: Field
@@ -69,8 +60,11 @@ class MetadataRow:
         return self.override.sent in (Sent.VALUE, Sent.EMPTY)
 
     @property
+    def is_returned(self) -> bool:
+        return {self.override.sent, self.effective.sent} != {Sent.ABSENT}
+
+    @property
     def is_same(self) -> bool:
-        """Whether both were sent alike."""
         return self.override == self.effective
 
     @property
@@ -115,3 +109,13 @@ def metadata_rows(audience: Audience) -> list[MetadataRow]:
         MetadataRow(alias, field_of(override, name), field_of(effective, name))
         for alias, name in in_order.items()
     ]
+
+
+def not_returned(audience: Audience, rows: list[MetadataRow]) -> list[str]:
+    """Return the names of the fields that the service did not return, as on the wire."""
+    fields = [
+        field.alias or name
+        for name, field in Audience.model_fields.items()
+        if name not in audience.model_fields_set
+    ]
+    return [*fields, *(row.name for row in rows if not row.is_returned)]

@@ -1,174 +1,198 @@
-"""Search, filters and order of the list of audiences, from and to its URL."""
+"""The list of audiences: its search, filters, columns and orders."""
 
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any
-from urllib.parse import urlencode
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
-from django.http import QueryDict
+from django.utils.safestring import SafeString
 
-from dashboard.contract.audiences import VersionStatus
+from dashboard.contract.audiences import AudienceVersion, VersionStatus
+from dashboard.contract.wire import MAX_IDENTIFIER_BYTES
 from dashboard.ledger.models import AudienceRecord, PageRecord
-from dashboard.ledger.models.audiences import LiveStatus
+from dashboard.ledger.models.objects import LIVE, LiveStatus
 from dashboard.ledger.queries.audience_list import (
-    AUDIENCE_SORTS,
     DEFAULT_AUDIENCE_SORT,
     AudienceFilters,
     AudienceTally,
+    ListedColumns,
+    find_audiences,
     page_options,
 )
-from dashboard.ledger.queries.filter_values import values_found
 from dashboard.ledger.queries.pages import NOT_GIVEN
-from dashboard.web.ui.columns import Column, Columns, ShownColumns
-from dashboard.web.ui.density import density_param
-from dashboard.web.ui.ignored_values import KnownValues
-from dashboard.web.ui.query_params import clean_param, search_param
-from dashboard.web.ui.saved_views import hint_param
-from dashboard.web.ui.tables import Chip, FilterOption, Heading, choices, heading
-
-AGENTS = ("yes", "no", NOT_GIVEN)
-MAX_VALUES = 50
-"""Of one filter. Our choice."""
-FILTER_FIELDS = {"page": "pages", "live": "live", "status": "statuses", "agent": "agents"}
-"""The query parameter of each filter, and its field of AudienceFilters."""
-SORTS = ("name", "-live", "-updated")
-"""The sortable columns, in the direction of the first click."""
-COLUMNS = Columns(
-    (
-        Column("name", "Audience", sort="name"),
-        Column("latest", "Latest version"),
-        Column("live", "Live version", sort="live"),
-        Column("status", "Live status"),
-        Column("agent", "New page agent", classes="hide-when-medium"),
-        Column("updated", "Updated", sort="updated", classes="numeric"),
-        Column("created", "Created", classes="numeric"),
-        Column("seen", "Last checked", classes="numeric"),
-        Column("id", "Audience ID"),
-    ),
-    default=("name", "latest", "live", "status", "agent", "updated"),
+from dashboard.ledger.queries.rows import existing_values
+from dashboard.ledger.states import state_label
+from dashboard.saved_views.models import ListName
+from dashboard.web.audiences.markup import (
+    agent_label,
+    latest_status_label,
+    live_status_badge,
+    live_status_label,
+    state_of_status,
 )
-DEFAULT_COLUMNS = COLUMNS.choose("")
-KNOWN_VALUES = {
-    "page": KnownValues("Page", find=partial(values_found, PageRecord, "page_id")),
-    "live": KnownValues("Live status", {*LiveStatus}),
-    "status": KnownValues(
-        "Latest status",
-        {*VersionStatus, NOT_GIVEN},
-        partial(values_found, AudienceRecord, "latest_status"),
+from dashboard.web.audiences.state import AudienceState
+from dashboard.web.lists.columns import Column, Columns
+from dashboard.web.lists.definition import ListDefinition
+from dashboard.web.lists.filters import SEARCH, Choice, FilterOption
+from dashboard.web.lists.state import ListState
+from dashboard.web.ui.csv import Cell, date_cell
+from dashboard.web.ui.markup import status_badge
+
+
+def _latest_status_badge(status: str) -> SafeString | str:
+    is_none = status == NOT_GIVEN
+    return latest_status_label(status) if is_none else status_badge(state_of_status(status))
+
+
+class ExportedAudience(NamedTuple):
+    record: ListedColumns
+    state: AudienceState
+
+
+def _number(version: AudienceVersion | None) -> int | None:
+    return version.version_number if version else None
+
+
+def _latest_status(state: AudienceState) -> str | None:
+    return state_label(state.state_of(state.latest)) if state.latest else None
+
+
+def _agent(row: ExportedAudience) -> str | None:
+    return {True: "yes", False: "no", None: None}[row.state.audience.is_new_page_agent]
+
+
+PAGE = Choice(
+    "page",
+    "Page",
+    several=True,
+    find=partial(existing_values, PageRecord, "page_id"),
+    max_length=MAX_IDENTIFIER_BYTES,
+)
+LIVE_STATUS = Choice(
+    "live",
+    "Live status",
+    several=True,
+    values=(LIVE, *LiveStatus),
+    label_of=live_status_label,
+    badge_of=live_status_badge,
+    icon="audience",
+)
+LATEST_STATUS = Choice(
+    "status",
+    "Latest status",
+    several=True,
+    values=[*VersionStatus],
+    others=[NOT_GIVEN],
+    find=partial(existing_values, AudienceRecord, "latest_status"),
+    label_of=latest_status_label,
+    badge_of=_latest_status_badge,
+    chip_label="Latest",
+)
+AGENT = Choice(
+    "agent",
+    "New page agent",
+    several=True,
+    values=("yes", "no", NOT_GIVEN),
+    label_of=agent_label,
+    icon="agent",
+)
+AUDIENCES = ListDefinition(
+    name=ListName.AUDIENCES,
+    search=SEARCH,
+    filters=(PAGE, LIVE_STATUS, LATEST_STATUS, AGENT),
+    columns=Columns(
+        (
+            Column("name", "Audience", sort="name", csv=Cell("Name", "state.audience.name")),
+            Column(
+                *("latest", "Latest version"),
+                csv=Cell("Latest version", lambda row: _number(row.state.latest)),
+            ),
+            Column(
+                *("live", "Live version"),
+                sort="-live",
+                csv=Cell("Live version", lambda row: _number(row.state.live)),
+            ),
+            Column(
+                *("status", "Live status"),
+                csv=Cell("Live status", lambda row: live_status_label(row.record.live_status)),
+            ),
+            Column(
+                *("agent", "New page agent"),
+                classes="hide-when-medium",
+                csv=Cell("New page agent", _agent),
+            ),
+            Column(
+                *("updated", "Updated"),
+                sort="-updated",
+                classes="numeric",
+                csv=Cell("Updated", "record.updated_at"),
+            ),
+            Column(
+                *("created", "Created"),
+                classes="numeric",
+                csv=date_cell("Created", "state.audience.created_at"),
+            ),
+            Column(
+                *("seen", "Last checked"),
+                classes="numeric",
+                csv=Cell("Last seen", "record.last_seen_at"),
+            ),
+            Column("id", "Audience ID", csv=Cell("Audience", "record.audience_id")),
+        ),
+        default=("name", "latest", "live", "status", "agent", "updated"),
     ),
-    "agent": KnownValues("New page agent", {*AGENTS}),
-    "sort": KnownValues("Order", {*AUDIENCE_SORTS}),
-}
-"""The values of the list's filters."""
+    csv=(
+        Cell("Page", "record.page_id"),
+        Cell("Page name", "record.page_name"),
+        *("id", "name", "latest"),
+        Cell("Latest status", lambda row: _latest_status(row.state)),
+        "live",
+        Cell("Live since", "record.live_since"),
+        *("status", "agent", "created", "updated"),
+        date_cell("Archived", "state.audience.archived_at"),
+        "seen",
+    ),
+    default_sort=DEFAULT_AUDIENCE_SORT,
+    start="after",
+    progress=("cursor", "after_page"),
+    find=lambda state: find_audiences(filters_of(state)),
+)
 
 
-@dataclass(frozen=True)
-class AudienceListQuery:
-    """What the list shows: `?q= page= live= status= agent= sort= columns= density=`."""
-
-    filters: AudienceFilters
-    sort: str = ""
-    """One of AUDIENCE_SORTS, or empty."""
-    columns: ShownColumns = DEFAULT_COLUMNS
-    density: str = ""
-    """One of DENSITIES, or empty."""
-    view: str = ""
-    """The hint of the saved view that is shown: see `web/ui/saved_views.py`."""
-
-    @classmethod
-    def from_params(cls, params: QueryDict) -> "AudienceListQuery":
-        """Parse the query string; unknown live statuses, agents and orders are dropped."""
-
-        def values(name: str) -> tuple[str, ...]:
-            cleaned = (clean_param(value) for value in params.getlist(name))
-            return tuple(filter(None, dict.fromkeys(cleaned)))[:MAX_VALUES]
-
-        sort = params.get("sort", "")
-        pages = dict.fromkeys(value.replace("\0", "") for value in params.getlist("page"))
-        filters = AudienceFilters(
-            words=search_param(params),
-            pages=tuple(filter(None, pages))[:MAX_VALUES],
-            live=tuple(value for value in values("live") if value in [*LiveStatus]),
-            statuses=values("status"),
-            agents=tuple(value for value in values("agent") if value in AGENTS),
-        )
-        return cls(
-            filters,
-            sort if sort in AUDIENCE_SORTS else "",
-            columns=COLUMNS.choose(params.get("columns", "")),
-            density=density_param(params),
-            view=hint_param(params),
-        )
-
-    @property
-    def is_filtered(self) -> bool:
-        """Whether audiences are filtered out, so that the total counts matches."""
-        return self.filters != AudienceFilters()
-
-    @property
-    def order(self) -> str:
-        """The order of the list: one of AUDIENCE_SORTS."""
-        return self.sort or DEFAULT_AUDIENCE_SORT
-
-    def url(self, **more: str | int) -> str:
-        """Return the query string of this query, such as `?q=acme&live=changed`."""
-        params: dict[str, Any] = {"q": self.filters.words}
-        params |= {name: getattr(self.filters, field) for name, field in FILTER_FIELDS.items()}
-        params |= {"sort": self.sort, "columns": self.columns.param}
-        params |= {"density": self.density, "view": self.view} | more
-        given = {name: value for name, value in params.items() if value not in ("", ())}
-        return "?" + urlencode(given, doseq=True)
-
-    def chips(self) -> list[Chip]:
-        """Return every active filter, with the URL that removes it."""
-
-        def without(**changes: Any) -> str:
-            return replace(self, filters=replace(self.filters, **changes)).url()
-
-        words = self.filters.words
-        chips = [Chip("words", words, without(words=""))] if words else []
-        for kind, field in FILTER_FIELDS.items():
-            chosen = getattr(self.filters, field)
-            for value in chosen:
-                rest = tuple(one for one in chosen if one != value)
-                chips.append(Chip(kind, value, without(**{field: rest})))
-        return chips
-
-    @cached_property
-    def headings(self) -> dict[str, Heading]:
-        """The columns that can be sorted by: `name`, `live`, `updated`."""
-
-        def sorted_by(sort: str) -> str:
-            return replace(self, sort=sort).url()
-
-        return {sort.removeprefix("-"): heading(self.order, sort, sorted_by) for sort in SORTS}
+def filters_of(state: ListState) -> AudienceFilters:
+    return AudienceFilters(
+        words=state.words,
+        pages=state.values(PAGE),
+        live=state.values(LIVE_STATUS),
+        statuses=state.values(LATEST_STATUS),
+        agents=state.values(AGENT),
+    )
 
 
 @dataclass(frozen=True)
 class PageOption:
-    """A page that the list can be narrowed to."""
-
     page_id: str
     name: str
     is_chosen: bool
 
 
-def list_filters(query: AudienceListQuery, tally: AudienceTally) -> dict[str, list[FilterOption]]:
+def filter_options(state: ListState, tally: AudienceTally) -> dict[str, list[FilterOption]]:
     """Return the options of each filter but the page, with the number of audiences for each."""
-    filters = query.filters
-
-    def options(known: Any, column: str, chosen: tuple[str, ...]) -> list[FilterOption]:
-        return choices(known, tally.by(column, filters), chosen)
-
+    filters = filters_of(state)
+    live = tally.by("live_status", filters)
+    live[LIVE] = sum(live.values()) - live.get(LiveStatus.NOT_LIVE, 0)
+    counts = {
+        LIVE_STATUS: live,
+        LATEST_STATUS: tally.by("latest_status", filters),
+        AGENT: tally.by("new_page_agent", filters),
+    }
     return {
-        "live": options(LiveStatus, "live_status", filters.live),
-        "status": options(VersionStatus, "latest_status", filters.statuses),
-        "agent": options(AGENTS, "new_page_agent", filters.agents),
+        list_filter.param: list_filter.options(count, state.values(list_filter))
+        for list_filter, count in counts.items()
     }
 
 
-def page_filter(query: AudienceListQuery, words: str) -> list[PageOption]:
+def page_filter(state: ListState, words: str) -> list[PageOption]:
     """Return the chosen pages, and some with these words in their names; two queries at most."""
-    chosen = query.filters.pages
-    found = page_options(words, chosen)
-    return [PageOption(page_id, name or page_id, page_id in chosen) for page_id, name in found]
+    chosen = state.values(PAGE)
+    options = page_options(words, chosen)
+    return [PageOption(page_id, name or page_id, page_id in chosen) for page_id, name in options]

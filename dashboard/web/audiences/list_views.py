@@ -1,6 +1,5 @@
 """Views of the list of all audiences: its parts, its export, and loading the rest."""
 
-from dataclasses import replace
 from typing import Any
 
 from django.http import HttpResponse, StreamingHttpResponse
@@ -8,59 +7,71 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET, require_POST
-from django_htmx.http import replace_url, reswap, retarget
 
-from dashboard.ledger.models.saved_views import ListName
+from dashboard import clock
 from dashboard.releases.models import MAX_ITEMS
-from dashboard.web.audiences import export
 from dashboard.web.audiences.filters import (
-    COLUMNS,
-    KNOWN_VALUES,
-    AudienceListQuery,
-    list_filters,
+    AUDIENCES,
+    PAGE,
+    filter_options,
+    filters_of,
     page_filter,
 )
-from dashboard.web.audiences.listing import list_context, list_poll, poll_rows
+from dashboard.web.audiences.listing import (
+    exported_audiences,
+    list_context,
+    matching_audiences,
+    poll_rows,
+)
 from dashboard.web.audiences.loading import LoadStep, load_next_batch
-from dashboard.web.audiences.selection import matching_audiences
+from dashboard.web.audiences.moment import EXPORT, exported_publications, moment_list
+from dashboard.web.audiences.polling import poll_of_list
+from dashboard.web.lists.saved_views import opens_saved_views
+from dashboard.web.lists.state import ListState, open_list
+from dashboard.web.lists.window import render_all_results, render_window
 from dashboard.web.ui.csv import csv_response
 from dashboard.web.ui.htmx import Request, render_partial
-from dashboard.web.ui.load_more import params_for_all_rows, size_param
-from dashboard.web.ui.query_params import int_param, search_param
-from dashboard.web.ui.saved_views import ListViews, opens_saved_views, views_of_list
+from dashboard.web.ui.query_params import int_param, past_moment, search_param
 from dashboard.web.ui.urls import cached_reverse
 
 LIST = "audiences/list.html"
 
 
 @require_GET
-@opens_saved_views(ListName.AUDIENCES, COLUMNS)
+@opens_saved_views(AUDIENCES)
 def audience_list(request: Request) -> HttpResponse:
     """List the audiences seen on any page, by `?q= page= live= status= agent= sort= show=`.
 
-    `columns=` are those of the table.
+    `columns=` are those of the table. With `?at=` it lists what was live at that moment.
     Nothing is requested from the service, except by the poll of rows in progress: `?rows=` is
     their state as shown.
     """
-    saved = views_of_list(request, ListName.AUDIENCES, KNOWN_VALUES, COLUMNS)
-    query = replace(AudienceListQuery.from_params(saved.params), view=saved.hint)
+    if at := past_moment(request.GET.get("at", ""), now=clock.now()):
+        state = ListState.parse(AUDIENCES, request.GET)
+        moment = moment_list(at, filters_of(state), start=state.start)
+        return render(request, "audiences/list_at.html", {"here": "audiences", "list": moment})
+    state = open_list(request, AUDIENCES)
     match request.htmx.target if request.htmx else None:
         case "f-page":
-            menu = {"page_options": page_filter(query, search_param(request.GET, "find"))}
+            menu = {"page_options": page_filter(state, search_param(request.GET, "find"))}
             return render_partial(request, LIST, menu, parts=("f-page",))
         case "all-matching":
             selected = {"selected": matching_audiences(request.GET)[:MAX_ITEMS]}
             return render_partial(request, LIST, selected, parts=("all-matching",))
     if "rows" in request.GET and request.htmx:
         return _poll(request)
-    return _show(request, query, saved)
+    context = _context(request, state)
+    return render_window(request, LIST, context, state=state, window=context["rows"])
 
 
 @require_GET
 def audience_export(request: Request) -> StreamingHttpResponse:
-    """Export all known audiences that match the query string of the list as CSV."""
-    rows = export.rows(AudienceListQuery.from_params(request.GET))
-    return csv_response(f"audiences-{timezone.localdate():%Y-%m-%d}.csv", export.COLUMNS, rows)
+    state = ListState.parse(AUDIENCES, request.GET)
+    if at := past_moment(request.GET.get("at", ""), now=clock.now()):
+        name = f"audiences-live-{at.moment or clock.now():%Y-%m-%d-%H%M}.csv"
+        return csv_response(name, EXPORT, exported_publications(at, filters_of(state)))
+    rows = exported_audiences(state)
+    return csv_response(f"audiences-{timezone.localdate():%Y-%m-%d}.csv", AUDIENCES.cells, rows)
 
 
 @require_POST
@@ -69,51 +80,32 @@ def audience_load(request: Request) -> HttpResponse:
 
     The query string is the list's, with the step that was reached before.
     """
-    saved = views_of_list(request, ListName.AUDIENCES, KNOWN_VALUES, COLUMNS)
-    query = AudienceListQuery.from_params(saved.params)
+    state = open_list(request, AUDIENCES)
     step = load_next_batch(LoadStep.from_params(request.GET) or LoadStep())
     if not request.htmx:
         more = {} if step.is_done else step.params
-        return redirect(cached_reverse("audience-list") + query.url(**more).removesuffix("?"))
-    context = _context(request, query, saved) | {"step": step}
+        return redirect(cached_reverse("audience-list") + state.url(**more).removesuffix("?"))
+    context = _context(request, state) | {"step": step}
     if not step.is_done:
         return render_partial(request, LIST, context, parts=("coverage",))
-    response = render(request, f"{LIST}#results", context)
-    return reswap(retarget(response, "#results"), "outerHTML")
+    return render_all_results(request, LIST, context)
 
 
-def _show(request: Request, query: AudienceListQuery, saved: ListViews) -> HttpResponse:
-    context = _context(request, query, saved)
-    target, rows = request.htmx.target, context["rows"]
-    context["are_added"] = target == "rows"
-    response = render_partial(request, LIST, context, parts=("results", "rows"))
-    if target == "results":
-        # A form sends its empty fields too: show the URL without them.
-        return replace_url(response, saved.url)
-    if target == "rows":
-        # All rows loaded so far, for Back and a reload.
-        shown = params_for_all_rows(request, ("after",), rows.shown - rows.before)
-        return replace_url(response, cached_reverse("audience-list") + query.url(**shown))
-    return response
-
-
-def _context(request: Request, query: AudienceListQuery, saved: ListViews) -> dict[str, Any]:
+def _context(request: Request, state: ListState) -> dict[str, Any]:
     find = search_param(request.GET, "find")
-    options = page_filter(query, find) if find or query.filters.pages else []
-    start, size = int_param(request.GET.get("after", "")), size_param(request.GET)
-    context = list_context(query, start=start, size=size)
+    options = page_filter(state, find) if find or state.values(PAGE) else []
+    context = list_context(state)
     return context | {
         "here": "audiences",
-        "query": query,
-        "saved": saved,
-        "list_url": saved.url,
+        "state": state,
+        "list_url": state.saved.url,
         "data_as_of": min(
             (row.last_seen_at for row in context["rows"].items), default=context["coverage"].as_of
         ),
-        "filters": list_filters(query, context["tally"]),
+        "options": filter_options(state, context["tally"]),
         "page_options": options,
         "page_names": {option.page_id: option.name for option in options},
-        "row_poll": list_poll(context["rows"].items),
+        "row_poll": poll_of_list(context["rows"].items, now=clock.now()),
         "step": LoadStep.from_params(request.GET),
         "max_selected": MAX_ITEMS,
         "are_added": False,
@@ -125,7 +117,7 @@ def _poll(request: Request) -> HttpResponse:
     params = request.GET
     row_poll, error = poll_rows(params["rows"], int_param(params.get("polls", "")))
     context = {
-        "query": AudienceListQuery.from_params(params),
+        "state": ListState.parse(AUDIENCES, params),
         "row_poll": row_poll,
         "poll_error": error,
         "poll_id": int_param(params.get("part", "")),

@@ -1,37 +1,50 @@
-"""Rows of the list of all audiences, from the ledger, and polling those in progress.
+"""Rows of the list of all audiences, from the ledger: listed, polled, and selected together.
 
 The service lists the audiences of one page, without filters or order, so the list is the ledger's,
 and the page shows its coverage.
 """
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.utils import timezone
+from django.http import QueryDict
 
+from dashboard import clock
 from dashboard.client import APIError
 from dashboard.contract.audiences import Audience
 from dashboard.contract.pages import PageStatus
+from dashboard.ledger.models.objects import LiveStatus
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.queries.audience_list import (
     AudienceTally,
-    audience_coverage,
+    ListedColumns,
     audiences_by_key,
+    iterate_audiences,
     list_audiences,
+    matching_keys,
     tally_audiences,
 )
-from dashboard.ledger.queries.operations import last_publishes
-from dashboard.operations.publish_progress import POLLING_PERIOD
-from dashboard.releases.queries import planned_publishes
+from dashboard.ledger.queries.audiences import audiences_last_known
+from dashboard.ledger.queries.operations import PublishRow, last_publishes
+from dashboard.ledger.queries.pages import audience_coverage
+from dashboard.releases.models import MAX_ITEMS
+from dashboard.releases.planning import planned_publishes
 from dashboard.service.reading import read_audiences
-from dashboard.web.audiences.filters import AudienceListQuery
-from dashboard.web.audiences.polling import RowPoll, next_poll, row_poll, shown_marks
-from dashboard.web.audiences.table import AudienceRow
-from dashboard.web.ui.load_more import MAX_SHOWN, PAGE_SIZE
-from dashboard.web.ui.query_params import int_param
+from dashboard.web.audiences.filters import AUDIENCES, ExportedAudience, filters_of
+from dashboard.web.audiences.polling import RowPoll, next_poll, parse_marks
+from dashboard.web.audiences.state import AudienceState
+from dashboard.web.audiences.table import (
+    AUDIENCES_OF_PAGE,
+    AudienceRow,
+    audience_rows,
+    matching_rows,
+)
+from dashboard.web.lists.state import ListState
+from dashboard.web.lists.window import Window
+from dashboard.web.ui.query_params import MAX_SHOWN, int_param
 
 FAILED = (Outcome.REJECTED, Outcome.UNKNOWN)
 MAX_PAGES_PER_POLL = 3
@@ -42,79 +55,50 @@ FRESH = timedelta(seconds=4)
 
 @dataclass(frozen=True, kw_only=True)
 class ListedAudience(AudienceRow):
-    """One audience of any page, as a row of the list."""
-
     pk: int
     page_name: str
     last_seen_at: datetime
     updated_at: datetime | None
-    seen_in_flight_at: datetime | None
-    """When any of its versions was last seen in flight: the latest, or an older one."""
-    publish: Any
-    """Our last publish of its latest version (a row of `last_publishes`), or None."""
+    publish: PublishRow | None
+    """Our last publish of its latest version, or None."""
 
     @property
     def key(self) -> str:
-        """Identifies the row in the list, in an HTML id and in the URL of a poll."""
         return str(self.pk)
 
     @property
-    def failed_publish(self) -> Any:
+    def failed_publish(self) -> PublishRow | None:
         """Our last publish of its latest version, if it failed or its outcome is unknown."""
         return self.publish if self.newer and self.last_publish in FAILED else None
 
 
-@dataclass(frozen=True)
-class AudienceRows:
-    """One window of the list."""
-
-    items: list[ListedAudience]
-    total: int
-    """The number of matches."""
-    before: int
-    """The number of rows before these."""
-    next_url: str = ""
-    """The query string of the next rows; empty if there are none."""
-
-    @property
-    def shown(self) -> int:
-        """The number of rows shown, including those before these."""
-        return self.before + len(self.items)
-
-    @property
-    def next_count(self) -> int:
-        """The maximum number of rows that "load more" adds."""
-        return min(PAGE_SIZE, max(self.total - self.shown, 1))
-
-
-def rows_of(
-    query: AudienceListQuery, tally: AudienceTally, *, start: int, size: int
-) -> AudienceRows:
+def rows_of(state: ListState, tally: AudienceTally) -> Window[ListedAudience]:
     """Return a window of the matching audiences; three queries."""
-    total = tally.total(query.filters)
-    found = list_audiences(
-        query.filters,
-        sort=query.order,
-        start=start,
-        size=size,
+    filters = filters_of(state)
+    total = tally.total(filters)
+    records = list_audiences(
+        filters,
+        sort=state.order,
+        start=state.start,
+        size=state.size,
         total=total,
         known=sum(tally.counts.values()),
     )
-    shown = start + len(found)
-    next_url = query.url(after=shown) if found and shown < total else ""
-    return AudienceRows(listed_audiences(found), total, start, next_url)
+    end = state.start + len(records)
+    next_url = state.url_from(end) if records and end < total else ""
+    return Window(listed_audiences(records), total, state.start, next_url)
 
 
-def listed_audiences(found: Sequence[Any]) -> list[ListedAudience]:
+def listed_audiences(records: Sequence[ListedColumns]) -> list[ListedAudience]:
     """Return a row for each of `list_audiences`; two queries."""
-    page_ids = sorted({record.page_id for record in found})
+    page_ids = sorted({record.page_id for record in records})
     publishes = {
-        (one.page_id, one.audience_id, one.version_id): one
-        for one in last_publishes(page_ids, [record.audience_id for record in found])
+        (publish.page_id, publish.audience_id, publish.version_id): publish
+        for publish in last_publishes(page_ids, [record.audience_id for record in records])
     }
     planned = planned_publishes(page_ids)
     rows = []
-    for record in found:
+    for record in records:
         audience = Audience.from_json(record.body)
         latest = audience.latest_version
         version_id = latest.version_id if latest else ""
@@ -124,7 +108,10 @@ def listed_audiences(found: Sequence[Any]) -> list[ListedAudience]:
             audience_id=record.audience_id,
             audience=audience,
             is_page_archived=record.page_status == PageStatus.ARCHIVED,
+            is_latest_rolled_back=record.live_status == LiveStatus.ROLLED_BACK,
             last_publish=publish.outcome if publish else None,
+            live_since=record.live_since,
+            is_live_since_seen=record.is_live_since_seen,
             pk=record.pk,
             page_name=record.page_name or record.page_id,
             last_seen_at=record.last_seen_at,
@@ -137,39 +124,20 @@ def listed_audiences(found: Sequence[Any]) -> list[ListedAudience]:
     return rows
 
 
-def list_poll(rows: Iterable[ListedAudience]) -> RowPoll:
-    """Return the poll of the rows in progress; the others are not polled."""
-    now = timezone.now()
-    in_progress = _in_progress(rows, now)
-    polled: list[AudienceRow] = [
-        row for row in rows if row.is_in_progress or row.key in in_progress
-    ]
-    return row_poll(polled, in_progress, now=now)
+def poll_rows(marks: str, polls: int) -> tuple[RowPoll, APIError | None]:
+    """Read some of the pages of polled rows again; return the next poll, and why a read failed.
 
-
-def poll_rows(shown: str, polls: int) -> tuple[RowPoll, APIError | None]:
-    """Read some of the pages of the rows `shown` again; return the next poll, and why one failed.
-
-    The rows are named by their keys, as in `RowPoll.marks`.
+    `marks` is `RowPoll.marks`, as in the URL of the poll.
     """
-    keys = [int_param(key) for key in shown_marks(shown)][:MAX_SHOWN]
+    keys = [int_param(key) for key in parse_marks(marks)][:MAX_SHOWN]
     error = _read_again(audiences_by_key(keys))
-    rows, now = listed_audiences(audiences_by_key(keys)), timezone.now()
-    return next_poll(rows, _in_progress(rows, now), shown=shown, polls=polls, now=now), error
+    rows = listed_audiences(audiences_by_key(keys))
+    return next_poll(rows, marks=marks, polls=polls, now=clock.now()), error
 
 
-def _in_progress(rows: Iterable[ListedAudience], now: datetime) -> dict[str, datetime]:
-    since = now - POLLING_PERIOD
-    return {
-        row.key: row.seen_in_flight_at
-        for row in rows
-        if row.seen_in_flight_at and row.seen_in_flight_at > since
-    }
-
-
-def _read_again(records: Sequence[Any]) -> APIError | None:
+def _read_again(records: Sequence[ListedColumns]) -> APIError | None:
     """Read the pages of some of these audiences; return the error that stopped it, if any."""
-    fresh = timezone.now() - FRESH
+    fresh = clock.now() - FRESH
     due = sorted({record.page_id for record in records if record.last_seen_at < fresh})
     # In random order, so that a page that can't be read does not block the others.
     for page_id in random.sample(due, min(len(due), MAX_PAGES_PER_POLL)):
@@ -182,8 +150,43 @@ def _read_again(records: Sequence[Any]) -> APIError | None:
     return None
 
 
-def list_context(query: AudienceListQuery, *, start: int, size: int) -> dict[str, Any]:
+def list_context(state: ListState) -> dict[str, Any]:
     """Return the rows, the tally and the coverage of the list; five queries."""
-    tally = tally_audiences(query.filters)
-    rows = rows_of(query, tally, start=start, size=size)
-    return {"tally": tally, "rows": rows, "coverage": audience_coverage()}
+    tally = tally_audiences(filters_of(state))
+    return {"tally": tally, "rows": rows_of(state, tally), "coverage": audience_coverage()}
+
+
+def exported_audiences(state: ListState) -> Iterator[ExportedAudience | str]:
+    """Yield each matching audience as last seen, then the number of pages never read, if any."""
+    coverage = audience_coverage()
+    for record in iterate_audiences(filters_of(state), sort=state.order):
+        audience_state = AudienceState(
+            *(record.page_id, record.audience_id, Audience.from_json(record.body)),
+            is_latest_rolled_back=record.live_status == LiveStatus.ROLLED_BACK,
+        )
+        yield ExportedAudience(record, audience_state)
+    if not coverage.is_full:
+        read, total = f"{coverage.pages_read:,}", f"{coverage.pages_in_all:,}"
+        yield f"Not complete: audiences of {read} of {total} pages are loaded."
+
+
+ON_PAGE = "in"
+"""The query parameter that names the page whose own table the other parameters narrow."""
+
+Selected = tuple[str, str]
+"""The page's id and the audience's."""
+
+
+def matching_audiences(query: QueryDict) -> list[Selected]:
+    """Return the audiences that a list shows with this query string, in its order.
+
+    The list of all audiences, or with `in=` the table of that page. At most one more than
+    MAX_ITEMS, so that "more than 500" can be said.
+    """
+    limit = MAX_ITEMS + 1
+    if page_id := query.get(ON_PAGE, "").replace("\0", ""):
+        rows = audience_rows(page_id, [record.audience for record in audiences_last_known(page_id)])
+        matching = matching_rows(rows, ListState.parse(AUDIENCES_OF_PAGE, query))
+        return [(page_id, row.audience_id) for row in matching if row.audience_id][:limit]
+    state = ListState.parse(AUDIENCES, query)
+    return matching_keys(filters_of(state), sort=state.order, limit=limit)

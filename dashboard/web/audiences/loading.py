@@ -4,12 +4,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from django.http import QueryDict
-from django.utils import timezone
 
+from dashboard import clock
 from dashboard.client import APIError, NotFoundError
-from dashboard.ledger.queries.audience_list import audience_coverage, unread_pages
-from dashboard.service.client import publishing_client
-from dashboard.service.concurrency import run_concurrently
+from dashboard.ledger.queries.pages import audience_coverage, unread_pages
+from dashboard.service.client import publishing_client, run_concurrently
 from dashboard.service.reading import read_audiences, read_pages
 from dashboard.web.ui.query_params import int_param
 
@@ -22,8 +21,6 @@ CALLS_AT_ONCE = 5
 
 @dataclass(frozen=True)
 class LoadStep:
-    """How far loading has come: the place in the list of pages, then in the ledger's pages."""
-
     cursor: str = ""
     """Of the next call of the list of pages; empty at its start."""
     after: int = 0
@@ -40,12 +37,10 @@ class LoadStep:
 
     @property
     def params(self) -> dict[str, str | int]:
-        """The query parameters of this step."""
         return {"cursor": self.cursor, "after_page": self.after}
 
     @property
     def continues(self) -> bool:
-        """Whether the next batch can be loaded at once."""
         return not (self.is_done or self.error)
 
 
@@ -63,13 +58,12 @@ def load_next_batch(step: LoadStep) -> LoadStep:
 
 
 def _list_pages(step: LoadStep) -> LoadStep | None:
-    """Read the next batch of the list of pages; None if it has no more."""
     try:
-        found = read_pages(cursor=step.cursor or None, limit=PAGES_PER_CALL)
+        reading = read_pages(cursor=step.cursor or None, limit=PAGES_PER_CALL)
     except APIError as error:
         return replace(step, error=error)
-    cursor = found.next_cursor or ""
-    is_end = not (found.has_more and cursor) or cursor == step.cursor
+    cursor = reading.next_cursor or ""
+    is_end = not (reading.has_more and cursor) or cursor == step.cursor
     return None if is_end else replace(step, cursor=cursor, error=None)
 
 
@@ -87,7 +81,7 @@ def _read_unread_pages(step: LoadStep) -> LoadStep:
 
 def _read_at_once(page_ids: list[str]) -> APIError | None:
     """Read the audiences of these pages; return the first failure but of a page that is gone."""
-    read_at, client = timezone.now(), publishing_client()
+    read_at, client = clock.now(), publishing_client()
     calls = {
         page_id: run_concurrently(partial(client.audiences.list, page_id)) for page_id in page_ids
     }

@@ -1,28 +1,26 @@
 """Polling while a version is in progress: of one audience, and of the rows of a table."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.utils.http import urlencode
 
 from dashboard.contract.audiences import AudienceVersion
-from dashboard.ledger.models.audiences import IN_FLIGHT
+from dashboard.ledger.models.objects import IN_FLIGHT
 from dashboard.ledger.queries.audiences import (
     first_seen_in_progress,
     in_progress_since,
     versions_seen,
 )
 from dashboard.operations.publish_progress import POLLING_PERIOD, version_poll_interval_s
-from dashboard.service.clock import TOLERANCE_S, service_time
+from dashboard.service.health import CLOCK_TOLERANCE_S, service_time
 from dashboard.web.audiences.state import AudienceHead
 from dashboard.web.audiences.table import AudienceRow, short_hash
 
 
 @dataclass(frozen=True)
 class VersionPoll:
-    """The version in progress, if any, and when to poll again."""
-
     version: AudienceVersion | None
     lasted: timedelta | None
     """How long it has been in progress; None without a date."""
@@ -35,7 +33,6 @@ class VersionPoll:
 
     @property
     def query(self) -> str:
-        """The query string of the next poll."""
         return urlencode({"was": self.state} | ({"polls": self.polls} if self.polls else {}))
 
 
@@ -51,7 +48,9 @@ def version_poll(head: AudienceHead, *, now: datetime, polls: int = 0) -> Versio
         version,
         lasted,
         wait_s=version_poll_interval_s(lasted, polls) if version else None,
-        state=_version_state(head, version),
+        state=" ".join(
+            f"{v.version_id}:{v.status}" if v else "-" for v in (head.latest, head.live, version)
+        ),
         polls=polls + 1 if version and (lasted is None or lasted > POLLING_PERIOD) else 0,
     )
 
@@ -59,21 +58,18 @@ def version_poll(head: AudienceHead, *, now: datetime, polls: int = 0) -> Versio
 def _lasted(since: datetime | None, now: datetime) -> timedelta | None:
     """Return the time since a date of the service; None if there is none, or it lies ahead."""
     lasted = service_time(now) - since if since else None
-    if lasted is None or lasted < -timedelta(seconds=TOLERANCE_S):
+    if lasted is None or lasted < -timedelta(seconds=CLOCK_TOLERANCE_S):
         return None
     return max(lasted, timedelta())
 
 
 def _older_in_flight(head: AudienceHead, now: datetime) -> AudienceVersion | None:
     """Return an older version in flight: the service shows it again only once it is live."""
+    if not head.has_version_in_flight:
+        return None
     seen = versions_seen(head.page_id, head.audience_id).filter(status__in=IN_FLIGHT)
     record = seen.filter(last_seen_at__gt=now - POLLING_PERIOD).first()
     return record.version if record and not head.is_live(record.version) else None
-
-
-def _version_state(head: AudienceHead, in_flight: AudienceVersion | None) -> str:
-    named = (head.latest, head.live, in_flight)
-    return " ".join(f"{v.version_id}:{v.status}" if v else "-" for v in named)
 
 
 MAX_ROWS = 200
@@ -82,8 +78,6 @@ MAX_ROWS = 200
 
 @dataclass(frozen=True)
 class RowPoll:
-    """The state of the rows shown, and when to poll again."""
-
     marks: list[str]
     """`key-state` of each row; the state changes when the row has something new to show."""
     is_in_progress: bool
@@ -95,47 +89,42 @@ class RowPoll:
 
     @property
     def query(self) -> str:
-        """The query string of the next poll."""
         return urlencode({"rows": ".".join(self.marks), "polls": str(self.polls)})
 
 
-def shown_marks(shown: str) -> dict[str, str]:
+def parse_marks(marks: str) -> dict[str, str]:
     """Return the state of each row by its key, from `RowPoll.marks` in the URL of a poll."""
-    return dict(mark.split("-", 1) for mark in shown.split(".") if "-" in mark)
+    return dict(mark.split("-", 1) for mark in marks.split(".") if "-" in mark)
 
 
-def next_poll(
-    rows: Iterable[AudienceRow],
-    in_progress: Mapping[str, datetime],
-    *,
-    shown: str,
-    polls: int,
-    now: datetime,
-) -> RowPoll:
-    """Return the poll after one of the rows `shown`, with those that have changed."""
-    before = shown_marks(shown)
-    found = [row for row in rows if row.key in before]
-    changed = [row for row in found if before[row.key] != _row_state(row)]
+def next_poll(rows: Iterable[AudienceRow], *, marks: str, polls: int, now: datetime) -> RowPoll:
+    """Return the poll after one of the rows in `marks`, with those that have changed."""
+    before = parse_marks(marks)
+    present = [row for row in rows if row.key in before]
+    changed = [row for row in present if before[row.key] != _row_state(row)]
     polls = 0 if changed else polls + 1
-    return row_poll(found, in_progress, now=now, polls=polls, changed=changed)
+    return row_poll(present, now=now, polls=polls, changed=changed)
+
+
+def poll_of_list(rows: Iterable[AudienceRow], *, now: datetime) -> RowPoll:
+    """Return the poll of the rows in progress; the others are not polled."""
+    return row_poll([row for row in rows if _is_polled(row, now)], now=now)
 
 
 def row_poll(
-    rows: list[AudienceRow],
-    in_progress: Mapping[str, datetime],
+    rows: Sequence[AudienceRow],
     *,
     now: datetime,
     polls: int = 0,
     changed: Sequence[AudienceRow] = (),
 ) -> RowPoll:
-    """Return the poll of rows; `in_progress` are the keys of those with a version in progress."""
     starts = [
-        in_progress_since(row.in_flight) if row.is_in_progress else in_progress[row.key]
+        in_progress_since(row.in_flight) if row.is_in_progress else row.seen_in_flight_at
         for row in rows
-        if row.is_in_progress or row.key in in_progress
+        if _is_polled(row, now)
     ]
     elapsed = [_lasted(since, now) for since in starts]
-    waits = [wait for each in elapsed if (wait := version_poll_interval_s(each, polls))]
+    waits = [wait for waited in elapsed if (wait := version_poll_interval_s(waited, polls))]
     with_id = [row for row in rows if row.audience_id]
     first = sorted(with_id, key=lambda row: not row.is_in_progress)[:MAX_ROWS]
     return RowPoll(
@@ -147,14 +136,20 @@ def row_poll(
     )
 
 
+def _is_polled(row: AudienceRow, now: datetime) -> bool:
+    """Return whether a version is in progress, or an older one was lately."""
+    seen_at = row.seen_in_flight_at
+    return row.is_in_progress or (seen_at is not None and seen_at > now - POLLING_PERIOD)
+
+
 def _row_state(row: AudienceRow) -> str:
     latest, live = row.latest, row.live
-    shown = (
+    parts = (
         latest.version_id if latest else "",
-        row.latest_status,
+        row.latest_state,
         live.version_number if live else None,
         live.published_at if live else None,
         row.step,
         [(planned.release_id, planned.release_state) for planned in row.planned],
     )
-    return short_hash(*shown, size=3)
+    return short_hash(*parts, size=3)

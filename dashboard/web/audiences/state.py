@@ -2,57 +2,67 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from datetime import timedelta
 from typing import Any
 
-from django.utils import timezone
+from django.db.models import Count, Q
+from django.utils.functional import cached_property
 
+from dashboard import clock
 from dashboard.contract.audiences import Audience, AudienceVersion, VersionStatus
 from dashboard.contract.resource import UnreadableValue
-from dashboard.ledger.models.audiences import IN_FLIGHT
-from dashboard.ledger.queries.audiences import audience_last_known, versions_seen
+from dashboard.ledger.models import PageRecord, Publication
+from dashboard.ledger.models.objects import IN_FLIGHT
+from dashboard.ledger.models.publications import PublicationReason
+from dashboard.ledger.queries.audiences import (
+    audience_last_known,
+    list_publications,
+    taken_back_by,
+    target_in,
+    versions_seen,
+)
 from dashboard.ledger.queries.pages import page_last_known
+from dashboard.ledger.states import state_label, version_state
 from dashboard.releases.models import ReleaseState
-from dashboard.releases.queries import planned_publishes
+from dashboard.releases.planning import planned_publishes
 from dashboard.releases.worker import is_running
 from dashboard.service.reading import AudienceLookup
-from dashboard.web.ui.version_status import version_status
+
+MAX_HISTORY = 500
+"""Publications that tell which versions were rolled back. Source: our choice."""
+ROLLBACK_OFFERED_FOR = timedelta(hours=1)
+"""After a version went live, beside it; later in the menu."""
 
 
 @dataclass(frozen=True)
 class AudienceState:
-    """An audience of a page, and the states of its versions."""
-
     page_id: str
     audience_id: str
     audience: Audience
     is_page_archived: bool = False
+    is_latest_rolled_back: bool = False
+    """Whether its latest version was live, and was taken back in favor of an older one."""
     planned: Sequence[Any] = ()
     """Its versions that wait in releases: rows of `planned_publishes`."""
 
     @property
     def title(self) -> str:
-        """The audience's name, or a placeholder."""
         return self.audience.name or "Unnamed audience"
 
     @property
     def live(self) -> AudienceVersion | None:
-        """The version that is live now."""
         return self.audience.published_version
 
     @property
     def latest(self) -> AudienceVersion | None:
-        """The newest version, live or not."""
         return self.audience.latest_version
 
     @property
     def newer(self) -> AudienceVersion | None:
-        """The latest version, unless it is live."""
         return None if self.is_live(self.latest) else self.latest
 
     @property
     def in_flight(self) -> AudienceVersion | None:
-        """The latest version, if its publish is in progress."""
         newer = self.newer
         return newer if newer and newer.status in IN_FLIGHT else None
 
@@ -63,44 +73,69 @@ class AudienceState:
 
     @property
     def candidate(self) -> AudienceVersion | None:
-        """The version offered for publishing: the latest, unless live, in flight or cancelled."""
+        """The version offered for publishing: the latest, unless its state speaks against it.
+
+        One that is live, in flight, canceled or rolled back is not offered.
+        """
         newer = self.newer
-        if newer is None or self.is_archived:
+        if newer is None or self.is_archived or self.is_rolled_back(newer):
             return None
         return None if newer.status in (*IN_FLIGHT, VersionStatus.CANCELLED) else newer
 
+    def waits_for_approval(self, version: AudienceVersion | None) -> Any:
+        """Return a version's item in a release that waits for an approval, or None."""
+        for item in self.planned:
+            is_waiting = item.release_state == ReleaseState.WAITING_FOR_APPROVAL
+            if is_waiting and version and item.version_id == version.version_id:
+                return item
+        return None
+
     @property
     def live_label(self) -> str:
-        """The label of the live version's pill."""
         return f"Version {self.live.version_number} live" if self.live else ""
 
     @property
-    def newer_status(self) -> str:
-        """The status of the latest version, unless it is live."""
+    def newer_state(self) -> str:
         newer = self.newer
-        return self.status_of(newer) if newer else ""
+        return self.state_of(newer) if newer else ""
 
     @property
     def newer_label(self) -> str:
-        """The label of the latest version's pill, with the service's own status."""
         newer = self.newer
-        return f"Version {newer.version_number} {self.status_of(newer)}" if newer else ""
+        if newer is None:
+            return ""
+        return f"Version {newer.version_number} {state_label(self.newer_state).lower()}"
 
-    def status_of(self, version: AudienceVersion) -> str:
-        """Return `live`, `superseded`, or the version's own status."""
-        return version_status(
-            version.version_id,
+    def state_of(self, version: AudienceVersion) -> str:
+        return version_state(
             version.status,
-            was_published=bool(version.published_at),
-            live_version_id=self.live.version_id if self.live else None,
+            is_live=self.is_live(version),
+            was_live=self.was_live(version),
+            is_rolled_back=self.is_rolled_back(version),
         )
 
+    def was_live(self, version: AudienceVersion) -> bool:
+        """Return whether a version was ever live, by its date."""
+        return bool(version.published_at)
+
+    def version_of_text(self, text: str | None) -> str:
+        """Return which version a supplementary context is that of: `version 5, live`.
+
+        The live one counts first. A text of neither it nor the latest one is in no known version.
+        """
+        for version in filter(None, (self.live, self.latest)):
+            if text and version.supplementary_context == text:
+                state = state_label(self.state_of(version)).lower()
+                return f"version {version.version_number}, {state}"
+        return "of neither the live nor the latest version"
+
+    def is_rolled_back(self, version: AudienceVersion) -> bool:
+        return self.is_latest_rolled_back and self.is_latest(version)
+
     def is_latest(self, version: AudienceVersion) -> bool:
-        """Return whether this is the newest version."""
         return self.latest is not None and version.version_id == self.latest.version_id
 
     def is_live(self, version: AudienceVersion | None) -> bool:
-        """Return whether this is the live version."""
         return bool(version and self.live and version.version_id == self.live.version_id)
 
 
@@ -108,38 +143,81 @@ class AudienceState:
 class AudienceHead(AudienceState):
     """The context of `audiences/_head.html` and `audiences/_tabs.html`, as `head`."""
 
-    page_name: str
+    page: PageRecord | None
+    """Its page as last seen; None if it never was."""
     versions_count: int
-    """The number of versions in the ledger."""
+    has_version_in_flight: bool
     listed: bool
-    """Whether the service still lists it."""
     unreadable: UnreadableValue | None
     """Its item in the list, if that can't be parsed."""
+
+    @property
+    def page_name(self) -> str:
+        return self.page.name if self.page else self.page_id
+
+    @cached_property
+    def publications(self) -> list[Publication]:
+        """Its last publications, newest first. One query."""
+        return list_publications(self.page_id, self.audience_id, limit=MAX_HISTORY)
+
+    def was_live(self, version: AudienceVersion) -> bool:
+        """Return whether a version was ever live, by its date or by what was recorded."""
+        ids = {publication.version_id for publication in self.publications}
+        return super().was_live(version) or version.version_id in ids
+
+    @cached_property
+    def rollback(self) -> Publication | None:
+        """The publication to roll back to, if any."""
+        return target_in(self.publications[::-1])
+
+    @property
+    def just_went_live(self) -> bool:
+        """Whether the live version went live within an hour, and not by a rollback."""
+        live = self.publications[0] if self.publications else None
+        if live is None or not live.is_live or live.reason == PublicationReason.ROLLBACK:
+            return False
+        return clock.now() - live.started_at < ROLLBACK_OFFERED_FOR
+
+    def is_rolled_back(self, version: AudienceVersion) -> bool:
+        if self.is_live(version) or version.status in IN_FLIGHT:
+            return False
+        return self.is_taken_back(version.version_id)
+
+    def is_taken_back(self, version_id: str) -> bool:
+        """Return whether the last publication of a version ended in favor of an older one."""
+        return taken_back_by(self.publications[::-1], version_id) is not None
 
     @cached_property
     def lacks_worker(self) -> bool:
         """Whether a version is to be sent, and no worker runs. One query, if any is."""
         needed = (ReleaseState.SCHEDULED, ReleaseState.RUNNING)
-        is_needed = any(each.release_state in needed for each in self.planned)
-        return is_needed and not is_running(timezone.now())
+        is_needed = any(release.release_state in needed for release in self.planned)
+        return is_needed and not is_running(clock.now())
 
 
-def head_of(page_id: str, audience_id: str, found: AudienceLookup) -> AudienceHead:
+def head_of(
+    page_id: str, audience_id: str, lookup: AudienceLookup, *, page: PageRecord | None = None
+) -> AudienceHead:
     """Return the head of an audience's pages. Three queries, no request to the service.
 
-    `audience_id` is that of the URL: an audience may be sent without its id.
+    `audience_id` is that of the URL: an audience may be sent without its id. `page` is its page as
+    last seen, if that was read already.
     """
-    page = page_last_known(page_id)
+    page = page or page_last_known(page_id)
+    versions = versions_seen(page_id, audience_id).aggregate(
+        count=Count("pk"), in_flight=Count("pk", filter=Q(status__in=IN_FLIGHT))
+    )
     return AudienceHead(
         page_id=page_id,
         audience_id=audience_id,
-        audience=found.audience,
+        audience=lookup.audience,
         is_page_archived=page is not None and page.is_archived,
         planned=planned_publishes([page_id]).get((page_id, audience_id), ()),
-        page_name=page.name if page else page_id,
-        versions_count=versions_seen(page_id, audience_id).count(),
-        listed=found.listed,
-        unreadable=found.unreadable,
+        page=page,
+        versions_count=versions["count"],
+        has_version_in_flight=versions["in_flight"] > 0,
+        listed=lookup.listed,
+        unreadable=lookup.unreadable,
     )
 
 

@@ -2,44 +2,39 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
-from functools import cached_property
 from typing import Any
-from urllib.parse import urlencode
 
-from django.http import QueryDict
+from django.utils.functional import cached_property
 
 from dashboard.contract.audiences import Audience, VersionStatus
-from dashboard.contract.dates import read_date
-from dashboard.contract.envelope import ListEnvelope
-from dashboard.contract.resource import UnreadableValue
-from dashboard.folding import fold
-from dashboard.ledger.models.audiences import LiveStatus, live_status
+from dashboard.contract.pages import PageItem, PageStatus
+from dashboard.contract.resource import ListEnvelope, UnreadableValue
+from dashboard.ledger.models.objects import LiveStatus, live_status
 from dashboard.ledger.models.operations import Outcome
-from dashboard.ledger.page_flags import AUDIENCE_FLAGS
-from dashboard.ledger.queries.pages import NOT_GIVEN
+from dashboard.ledger.queries.audiences import audience_states
+from dashboard.ledger.queries.operations import publishes_of_page
+from dashboard.ledger.queries.pages import AUDIENCE_FLAGS, NOT_GIVEN, is_page_archived
+from dashboard.releases.planning import planned_publishes
+from dashboard.texts import fold
+from dashboard.web.audiences.markup import flag_label, latest_status_label
 from dashboard.web.audiences.state import AudienceState
-from dashboard.web.ui.query_params import clean_param, int_param, search_param
-from dashboard.web.ui.tables import (
-    FilterOption,
-    Heading,
-    choices,
-    heading,
-)
+from dashboard.web.lists.columns import Column, Columns
+from dashboard.web.lists.definition import ListDefinition
+from dashboard.web.lists.filters import SEARCH, Choice, Filter
+from dashboard.web.lists.state import ListState
+from dashboard.web.ui.query_params import MAX_COUNT
 
 INITIAL_ROWS = 10
 """Rows at first: on a phone, the page's own fields come below them."""
 ROWS_PER_STEP = 50
 """Rows that each step adds."""
-SORTS = ("name", "-latest", "-published")
-"""The sortable columns, in the direction of the first click."""
 
 
 class NextAction(StrEnum):
-    """The next action that a row offers."""
-
     PUBLISH = "publish"
     WATCH = "watch"
     CHECK = "check"
@@ -50,14 +45,16 @@ class NextAction(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class AudienceRow(AudienceState):
-    """One audience of a page, as a row of its table."""
-
-    last_publish: Outcome | None
+    last_publish: str | None
     """The outcome of our last publish of its latest version."""
+    live_since: datetime | None
+    is_live_since_seen: bool | None
+    """Whether that is when it was seen."""
+    seen_in_flight_at: datetime | None
+    """When any of its versions was last seen in flight: the latest, or an older one."""
 
     @property
     def name(self) -> str:
-        """Its name, or its id if it has none."""
         return self.audience.name or self.audience_id or "Unnamed audience"
 
     @property
@@ -78,41 +75,36 @@ class AudienceRow(AudienceState):
 
     @cached_property
     def words(self) -> str:
-        """The searchable text, folded."""
         audience = self.audience
         names = (audience.effective_name, audience.custom_name, audience.computed_name)
         return fold(" ".join(filter(None, (*names, audience.audience_id))))
 
     @property
-    def latest_status(self) -> str:
-        """The status to show of its latest version; empty if it has none."""
-        return self.newer_status or self.latest.status if self.latest else ""
+    def latest_state(self) -> str:
+        return self.state_of(self.latest) if self.latest else ""
 
     @property
     def is_in_progress(self) -> bool:
-        """Whether a publish of its latest version is in progress."""
         return bool(self.in_flight or self.last_publish == Outcome.SENDING)
 
     @property
     def filter_status(self) -> str:
-        """The status of its latest version as sent, or NOT_GIVEN."""
         return self.latest.status if self.latest else NOT_GIVEN
 
     @property
     def flags(self) -> list[str]:
-        """Its flags: those of AUDIENCE_FLAGS that apply."""
         flags = {
             "live": self.live,
             "not-live": not self.live,
             "changed": self.live_status == LiveStatus.CHANGED,
+            "rolled-back": self.live_status == LiveStatus.ROLLED_BACK,
             "in-flight": self.in_flight,
         }
         return [flag for flag, applies in flags.items() if applies]
 
     @property
     def live_status(self) -> LiveStatus:
-        """How its live version and its latest one relate."""
-        return live_status(self.audience)
+        return live_status(self.audience, is_rolled_back=self.is_latest_rolled_back)
 
     @property
     def step(self) -> NextAction:
@@ -131,166 +123,145 @@ class AudienceRow(AudienceState):
 SORT_VALUES: dict[str, Callable[[AudienceRow], Any]] = {
     "name": lambda row: row.name.casefold(),
     "latest": lambda row: row.latest and row.latest.version_number,
-    "published": lambda row: row.live and read_date(row.live.published_at),
+    "published": lambda row: row.live_since,
 }
 """The value that a column is sorted by, or None."""
 
 
-@dataclass(frozen=True)
-class AudienceQuery:
-    """Search, filters and sort order of the table: `?q= status= flag= sort= show=`."""
-
-    words: str = ""
-    status: str = ""
-    """Of the latest version."""
-    flag: str = ""
-    """One of AUDIENCE_FLAGS, or empty."""
-    sort: str = ""
-    show: int = INITIAL_ROWS
-
-    @classmethod
-    def from_params(cls, params: QueryDict) -> "AudienceQuery":
-        """Parse the query string; unknown flags and sort orders are dropped."""
-        sort = params.get("sort", "")
-        flag = params.get("flag", "")
-        return cls(
-            words=search_param(params),
-            status=clean_param(params.get("status", "")),
-            flag=flag if flag in AUDIENCE_FLAGS else "",
-            sort=sort if sort.removeprefix("-") in SORT_VALUES else "",
-            show=max(int_param(params.get("show", "")), INITIAL_ROWS),
-        )
-
-    @property
-    def is_filtered(self) -> bool:
-        """Whether audiences are filtered out."""
-        return bool(self.words or self.status or self.flag)
-
-    @property
-    def url(self) -> str:
-        """The query string of this query."""
-        params = {
-            "q": self.words,
-            "status": self.status,
-            "flag": self.flag,
-            "sort": self.sort,
-        }
-        given: dict[str, Any] = {name: value for name, value in params.items() if value}
-        return "?" + urlencode(given | ({"show": self.show} if self.show > INITIAL_ROWS else {}))
-
-    @property
-    def more_url(self) -> str:
-        """The query string that shows more rows."""
-        return self.url_showing(self.show + ROWS_PER_STEP)
-
-    def url_showing(self, count: int) -> str:
-        """Return the query string that shows so many rows."""
-        return replace(self, show=count).url
-
-    @cached_property
-    def headings(self) -> dict[str, Heading]:
-        """The columns that can be sorted by: `name`, `latest`, `published`."""
-
-        def sorted_by(sort: str) -> str:
-            return replace(self, sort=sort).url
-
-        return {sort.removeprefix("-"): heading(self.sort, sort, sorted_by) for sort in SORTS}
+STATUS = Choice(
+    "status",
+    "Status of the latest version",
+    values=[*VersionStatus],
+    is_open=True,
+    label_of=latest_status_label,
+    all_label="All statuses",
+)
+FLAG = Choice(
+    "flag",
+    "Live status",
+    values=[*AUDIENCE_FLAGS],
+    label_of=flag_label,
+    all_label="Live status",
+)
+AUDIENCES_OF_PAGE = ListDefinition(
+    search=SEARCH,
+    filters=(STATUS, FLAG),
+    columns=Columns(
+        (
+            Column("name", "Name", sort="name"),
+            Column("latest", "Latest version", sort="-latest"),
+            Column("live", "Live version", sort="-published"),
+        ),
+        default=("name", "latest", "live"),
+    ),
+    sizes=(INITIAL_ROWS, MAX_COUNT),
+    keeps_size=True,
+)
 
 
 @dataclass(frozen=True)
 class AudienceTable:
-    """The rows to show, and how many there are."""
-
-    query: AudienceQuery
+    state: ListState
     rows: list[AudienceRow]
     matching: int
     returned: int
     """The number of audiences sent."""
     total: int
     """The number of audiences according to the service."""
-    statuses: tuple[FilterOption, ...]
-    flags: tuple[FilterOption, ...]
+    status_counts: Mapping[str, int]
+    flag_counts: Mapping[str, int]
     unreadable: list[UnreadableValue]
     """Items of the list that can't be parsed."""
 
     @property
     def not_returned(self) -> int:
-        """The number of audiences that the service has, but did not send."""
         return max(self.total - self.returned, 0)
 
     @property
+    def statuses(self) -> list[str]:
+        """The statuses to choose from: those of some audience, and the chosen one."""
+        options = STATUS.options(self.status_counts, self.state.values(STATUS))
+        return [option.value for option in options if option.count or option.is_chosen]
+
+    def url_showing(self, count: int) -> str:
+        return replace(self.state, size=count).url()
+
+    @property
+    def more_url(self) -> str:
+        return self.url_showing(self.state.size + ROWS_PER_STEP)
+
+    @property
     def hidden(self) -> int:
-        """The number of matches not shown."""
         return self.matching - len(self.rows)
 
     @property
     def next_count(self) -> int:
-        """The number of rows that the next step adds."""
         return min(ROWS_PER_STEP, self.hidden)
 
 
 def audience_rows(
-    page_id: str,
-    audiences: Iterable[Audience],
-    *,
-    is_page_archived: bool,
-    publishes: Sequence[Any],
-    planned: Mapping[tuple[str, str], Sequence[Any]],
+    page_id: str, audiences: Iterable[Audience], *, page: PageItem | None = None
 ) -> list[AudienceRow]:
-    """Return a row for each audience.
+    """Return a row for each audience, with what the ledger has of it; four queries at most.
 
-    `publishes` are those of the page, newest first; `planned` is of `planned_publishes`.
+    Without the page, the ledger says whether it is archived.
     """
-    outcomes = {(one.audience_id, one.version_id): one.outcome for one in reversed(publishes)}
+    is_archived = page.status == PageStatus.ARCHIVED if page else is_page_archived(page_id)
+    states, planned = audience_states(page_id), planned_publishes([page_id])
+    outcomes = {
+        (publish.audience_id, publish.version_id): publish.outcome
+        for publish in reversed(publishes_of_page(page_id))
+    }
     rows = []
     for audience in audiences:
         audience_id, latest = audience.audience_id or "", audience.latest_version
-        last_publish = outcomes.get((audience_id, latest.version_id)) if latest else None
+        state = states.get(audience_id)
         row = AudienceRow(
-            *(page_id, audience_id, audience, is_page_archived),
+            *(page_id, audience_id, audience, is_archived),
+            is_latest_rolled_back=bool(state and state.live_status == LiveStatus.ROLLED_BACK),
+            live_since=state.live_since if state else None,
+            is_live_since_seen=state.is_live_since_seen if state else None,
+            seen_in_flight_at=state.seen_in_flight_at if state else None,
             planned=planned.get((page_id, audience_id), ()),
-            last_publish=last_publish,
+            last_publish=outcomes.get((audience_id, latest.version_id)) if latest else None,
         )
         rows.append(row)
     return rows
 
 
 def audience_table(
-    found: ListEnvelope[Audience], rows: list[AudienceRow], query: AudienceQuery
+    audiences: ListEnvelope[Audience], rows: list[AudienceRow], state: ListState
 ) -> AudienceTable:
-    """Return the matching ones of the `found` audiences in order, at most `query.show` of them."""
-    of_status = matching_rows(rows, replace(query, flag=""))
-    of_flag = matching_rows(rows, replace(query, status=""))
-    matching = matching_rows(of_status, query)
-    statuses = Counter(row.filter_status for row in of_flag)
-    flags = Counter(flag for row in of_status for flag in row.flags)
+    """Return the matching audiences in order, at most `state.size` of them."""
+    of_status = [row for row in rows if _matches(row, state, FLAG)]
+    of_flag = [row for row in rows if _matches(row, state, STATUS)]
+    matching = matching_rows(rows, state)
     return AudienceTable(
-        query=query,
-        rows=matching[: query.show],
+        state=state,
+        rows=matching[: state.size],
         matching=len(matching),
         returned=len(rows),
-        total=max(found.total_count, len(rows)),
-        statuses=tuple(choices(VersionStatus, statuses, [query.status] if query.status else [])),
-        flags=tuple(FilterOption(flag, flags[flag], flag == query.flag) for flag in AUDIENCE_FLAGS),
-        unreadable=found.unreadable_items,
+        total=max(audiences.total_count, len(rows)),
+        status_counts=Counter(row.filter_status for row in of_flag),
+        flag_counts=Counter(flag for row in of_status for flag in row.flags),
+        unreadable=audiences.unreadable_items,
     )
 
 
-def matching_rows(rows: Iterable[AudienceRow], query: AudienceQuery) -> list[AudienceRow]:
-    """Return the rows that match the search and the filters, in the order of the query."""
-    words = fold(query.words).split()
-    matching = [
-        row
-        for row in rows
-        if all(word in row.words for word in words)
-        and query.status in ("", row.filter_status)
-        and (not query.flag or query.flag in row.flags)
-    ]
-    return _sorted(matching, query.sort)
+def matching_rows(rows: Iterable[AudienceRow], state: ListState) -> list[AudienceRow]:
+    return _sorted([row for row in rows if _matches(row, state)], state.sort)
+
+
+def _matches(row: AudienceRow, state: ListState, but: Filter | None = None) -> bool:
+    """Return whether a row matches the search and the filters `but` one."""
+    return (
+        all(word in row.words for word in fold(state.words).split())
+        and (but is STATUS or state.value(STATUS) in ("", row.filter_status))
+        and (but is FLAG or state.value(FLAG) in ("", *row.flags))
+    )
 
 
 def short_hash(*parts: object, size: int) -> str:
-    """Return a short hash of the parts."""
     return hashlib.blake2b(repr(parts).encode(), digest_size=size).hexdigest()
 
 
@@ -299,6 +270,6 @@ def _sorted(rows: list[AudienceRow], sort: str) -> list[AudienceRow]:
     value_of = SORT_VALUES.get(sort.removeprefix("-"))
     if value_of is None:
         return rows
-    known = [row for row in rows if value_of(row) is not None]
+    with_value = [row for row in rows if value_of(row) is not None]
     unknown = [row for row in rows if value_of(row) is None]
-    return sorted(known, key=value_of, reverse=sort.startswith("-")) + unknown
+    return sorted(with_value, key=value_of, reverse=sort.startswith("-")) + unknown

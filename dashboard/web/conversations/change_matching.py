@@ -1,8 +1,8 @@
 """Infer the field and the state of a change, which names no field.
 
 The tool that made it is the best evidence, the current texts come second, and an empty text is
-none. The page marks all of it as inferred. Source: DESIGN.md, What the dashboard makes of the
-silences; the spec shows only the old and the new text of a change.
+none. The page marks all of it as inferred. Source: our choice; the spec shows only the old and the
+new text of a change.
 """
 
 import re
@@ -45,8 +45,6 @@ _SHORT_NAMES = {"title": META_TITLE, "description": META_DESCRIPTION, "keywords"
 
 @dataclass(frozen=True)
 class MatchedChange:
-    """A change, with its inferred state and fields."""
-
     change: Change
     state: ChangeState
     fields: tuple[str, ...] = ()
@@ -54,7 +52,6 @@ class MatchedChange:
     is_part: bool = False
     """Whether the text is only a part of the field."""
     unreadable: Sequence[UnreadableValue] = ()
-    """What could not be read in it."""
 
     @property
     def field_label(self) -> str:
@@ -82,11 +79,9 @@ class CurrentTexts:
         return (written,) if written in self._texts else tuple(self._texts)
 
     def equal(self, text: str, fields: Iterable[str]) -> tuple[str, ...]:
-        """Return those of the fields that have this text."""
         return tuple(name for name in fields if self._texts[name] == text)
 
     def containing(self, text: str, fields: Iterable[str]) -> tuple[str, ...]:
-        """Return those of the fields that contain this text."""
         if len(text) < MIN_EXCERPT:
             return ()
         return tuple(name for name in fields if self._contains(name, text))
@@ -207,7 +202,6 @@ def _field_of(name: str, *, is_key: bool = False) -> str:
 
 
 def _named(text: str) -> str:
-    """Return the field whose name a text is, such as `metaTitle`."""
     return _field_of(text, is_key=True) if len(text) <= MAX_NAME else ""
 
 

@@ -41,13 +41,13 @@ def _message(message: ShownMessage) -> Iterator[str]:
     for part in message.parts:
         named = f"Content of type {_one_line(part.type)}:\n\n" if part.type else ""
         yield named + _quoted(part.text or "(no text)")
-    for shown in message.changes:
-        yield from _change(shown.matched.change)
+    for change in message.changes:
+        yield from _change(change.matched.change)
     yield from _unreadable(message)
     if message.message.is_interrupted:
         yield "*Interrupted: the message ends here.*"
-    if message.is_published_line:
-        yield "---\n\n*Published up to here.*"
+    if message.line:
+        yield f"---\n\n*{message.line}.*"
 
 
 def _unreadable(message: ShownMessage) -> Iterator[str]:

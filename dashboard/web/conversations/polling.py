@@ -1,13 +1,13 @@
 """The state of a conversation that the browser shows, sent with every poll to find what is new."""
 
 import hashlib
+import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
 
-from dashboard.contract.conversations import ConversationFacts
 from dashboard.contract.wire import WireModel
 from dashboard.web.conversations.thread import ShownConversation
 from dashboard.web.ui.query_params import int_param
@@ -25,17 +25,16 @@ class ConversationSnapshot:
     """The hash of the pending changes."""
     context: str
     line: str
-    """The hash of the id of the message up to which it was published."""
+    """The hash of the published line."""
     moved: bool = False
     """Whether the published line has moved since; the page still shows it at its old place."""
     failed: bool = False
     """Whether the previous poll failed."""
 
     @classmethod
-    def at(cls, shown: ShownConversation) -> "ConversationSnapshot":
-        """Return the snapshot of a newly opened page."""
-        count = len(shown.messages)
-        return cls(count, count, _messages_hash(shown, count), *_other_hashes(shown))
+    def at(cls, thread: ShownConversation) -> "ConversationSnapshot":
+        count = len(thread.messages)
+        return cls(count, count, _messages_hash(thread, count), *_other_hashes(thread))
 
     @classmethod
     def of_request(cls, request: HttpRequest) -> "ConversationSnapshot":
@@ -52,23 +51,21 @@ class ConversationSnapshot:
             failed="failed" in params,
         )
 
-    def advance(self, shown: ShownConversation) -> "ConversationSnapshot":
-        """Return the next snapshot, of the conversation as it is now."""
-        count = len(shown.messages)
-        pending, context, line = _other_hashes(shown)
+    def advance(self, thread: ShownConversation) -> "ConversationSnapshot":
+        count = len(thread.messages)
+        pending, context, line = _other_hashes(thread)
         return replace(
             self,
             count=count,
-            messages=_messages_hash(shown, count),
+            messages=_messages_hash(thread, count),
             pending=pending,
             context=context,
             moved=self.moved or self.line != line,
             failed=False,
         )
 
-    def is_outdated_by(self, shown: ShownConversation) -> bool:
-        """Return whether messages that the browser shows have changed."""
-        return self.messages != _messages_hash(shown, self.count)
+    def is_outdated_by(self, thread: ShownConversation) -> bool:
+        return self.messages != _messages_hash(thread, self.count)
 
     @property
     def new(self) -> int:
@@ -77,25 +74,29 @@ class ConversationSnapshot:
 
     @property
     def query(self) -> str:
-        """The query string of the next poll."""
         return urlencode(
             {name: value for name, value in asdict(self).items() if value is not False}
         )
 
 
-def _messages_hash(shown: ShownConversation, count: int) -> str:
-    return _hash(each.message for each in shown.messages[:count])
+def _messages_hash(thread: ShownConversation, count: int) -> str:
+    return _hash(message.message for message in thread.messages[:count])
 
 
-def _other_hashes(shown: ShownConversation) -> tuple[str, str, str]:
-    """Return the hashes of the pending changes, the context and the published line."""
-    whole = shown.conversation
-    line = ConversationFacts(published_message_id=whole.conversation.published_message_id)
-    return _hash(whole.pending_changes), _hash([whole.context]), _hash([line])
+def _other_hashes(thread: ShownConversation) -> tuple[str, str, str]:
+    whole, line = thread.conversation, thread.line
+    place = [whole.conversation.published_message_id, line.number, line.words]
+    # The context says whether its text is live.
+    context = _hash([whole.context, *filter(None, [line.live])])
+    return _hash(whole.pending_changes), context, _hash_texts([json.dumps(place)])
 
 
 def _hash(models: Iterable[WireModel]) -> str:
+    return _hash_texts(model.model_dump_json(by_alias=True) for model in models)
+
+
+def _hash_texts(texts: Iterable[str]) -> str:
     digest = hashlib.blake2b(digest_size=8)
-    for model in models:
-        digest.update(model.model_dump_json(by_alias=True).encode() + b"\0")
+    for text in texts:
+        digest.update(text.encode() + b"\0")
     return digest.hexdigest()

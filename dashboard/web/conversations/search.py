@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from dashboard.folding import fold
+from dashboard.texts import fold
 from dashboard.web.conversations.thread import ShownConversation, ShownMessage
 from dashboard.web.conversations.tool_calls import ShownCall
 from dashboard.web.ui.markdown import visible_text
@@ -27,41 +27,33 @@ _RUNS = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True)
 class SearchHitRow:
-    """A message, with the results of the search and the filter."""
-
-    shown: ShownMessage
+    message: ShownMessage
     kinds: tuple[str, ...]
     """The filters it matches: `errors`, `changes`."""
     is_hidden: bool
     matches: int
     open_calls: frozenset[int]
-    """The indexes of the calls with a match."""
 
 
 @dataclass(frozen=True)
 class ConversationSearchResult:
-    """The matches of a search."""
-
     words: str
     rows: list[SearchHitRow]
 
     @property
     def total(self) -> int:
-        """The number of matches."""
         return sum(row.matches for row in self.rows)
 
     @property
     def messages(self) -> list[SearchHitRow]:
-        """The messages with a match."""
         return [row for row in self.rows if row.matches]
 
     @property
     def calls(self) -> list[str]:
-        """The HTML ids of the calls with a match."""
         return [
             call.place
             for row in self.rows
-            for call in row.shown.calls
+            for call in row.message.calls
             if call.index in row.open_calls
         ]
 
@@ -94,10 +86,12 @@ def _row(message: ShownMessage, kinds: tuple[str, ...], show: str, words: str) -
     matches, in_calls = 0, dict[int, int]()
     if words:
         folded = _normalize(words)
-        in_calls = {call.index: _count(_call_texts(call), folded) for call in message.calls}
+        for call in message.calls:
+            texts = map(_json_text, (call.name, call.error, call.arguments, call.result))
+            in_calls[call.index] = _count(texts, folded)
         matches = _count(_texts(message, folded), folded) + sum(in_calls.values())
     return SearchHitRow(
-        shown=message,
+        message=message,
         kinds=kinds,
         is_hidden=bool(words and not matches) or bool(show and show not in kinds),
         matches=matches,
@@ -127,7 +121,6 @@ def _normalize(text: str) -> str:
 
 
 def _unfolded_index(folded_place: int, text: str) -> int:
-    """Return the index in a text of the letter that folds to this index."""
     reached = 0
     for place, letter in enumerate(text):
         reached += len(fold(letter))
@@ -141,9 +134,9 @@ def _texts(message: ShownMessage, words: str) -> Iterator[str | None]:
     for part in message.parts:
         yield part.text if part.type else _markdown_shown(part.text or "", words)
     yield _markdown_shown(message.message.reasoning or "", words)
-    for shown in message.changes:
-        yield shown.matched.change.previous_value
-        yield shown.matched.change.new_value
+    for change in message.changes:
+        yield change.matched.change.previous_value
+        yield change.matched.change.new_value
 
 
 def _markdown_shown(text: str, words: str) -> str:
@@ -155,10 +148,6 @@ def _markdown_shown(text: str, words: str) -> str:
     letters = _normalize(_MARKS.sub("", text))
     may_show = _JOINING.search(text) or all(run in letters for run in _RUNS.findall(words))
     return visible_text(text) if text and may_show else ""
-
-
-def _call_texts(call: ShownCall) -> Iterable[str | None]:
-    return (call.name, *(_json_text(value) for value in (call.error, call.arguments, call.result)))
 
 
 def _json_text(value: Any) -> str:

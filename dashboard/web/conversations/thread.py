@@ -4,16 +4,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
-from functools import cached_property
+from enum import StrEnum
 from hashlib import blake2b
 from typing import Any
 
 from django.utils import timezone
+from django.utils.functional import cached_property
 from pydantic import ValidationError
 
+from dashboard.contract.audiences import AudienceVersion
 from dashboard.contract.conversations import Change, ContentPart, Conversation, Message
-from dashboard.contract.dates import read_timestamp
 from dashboard.contract.resource import UnreadableValue, below
+from dashboard.contract.wire import read_date, read_timestamp
 from dashboard.web.conversations.change_matching import (
     NO_CALLS,
     CallTexts,
@@ -42,7 +44,6 @@ class ShownPart:
 
     @classmethod
     def of(cls, part: ContentPart) -> "ShownPart":
-        """Return a part of the contract."""
         part_type = None if part.type in TEXT_PARTS else part.type
         return cls(part.text, part_type, part.model_extra or {})
 
@@ -58,15 +59,12 @@ class ShownPart:
 
 
 def _contains(whole: str | None, part: str | None) -> bool:
-    """Return whether a text contains another one that is not empty, whitespace aside."""
     needle = "".join((part or "").split())
     return bool(needle) and needle in "".join((whole or "").split())
 
 
 @dataclass(frozen=True)
 class ShownChange:
-    """A change that a message made."""
-
     matched: MatchedChange
     pending_place: str
     """Its HTML id among the pending changes; empty if it is not pending."""
@@ -86,17 +84,15 @@ class ShownMessage:
     idle: timedelta | None
     """The time since the message before, if it is an hour or more."""
     calls: list[ShownCall]
-    """Its tool calls, in order."""
     call_texts: CallTexts
     changes: list[ShownChange]
-    is_published_line: bool
-    """Whether the conversation was published up to this message."""
+    line: str
+    """The words of the published line, if that follows this message; else empty."""
     unreadable: list[UnreadableValue]
     """What could not be read in it, tool calls included."""
 
     @property
     def anchor(self) -> str:
-        """The message's HTML id."""
         return f"m{self.number}"
 
     @property
@@ -111,12 +107,10 @@ class ShownMessage:
 
     @property
     def is_agent(self) -> bool:
-        """Whether there is evidence of an agent."""
         return bool(self.evidence)
 
     @property
     def reasoning_words(self) -> int:
-        """The number of words of the reasoning."""
         return len((self.message.reasoning or "").split())
 
     @property
@@ -158,53 +152,68 @@ class ShownMessage:
 
     @property
     def has_error(self) -> bool:
-        """Whether a tool call failed."""
         return any(call.outcome == "error" for call in self.calls)
 
     @property
     def is_blank(self) -> bool:
-        """Whether it has no content."""
         return not (self.parts or self.evidence)
+
+
+class Marker(StrEnum):
+    """Whether the position that the service names fits the live version."""
+
+    CURRENT = "current"
+    OUTDATED = "outdated"
+    """A message lies between it and the creation of the live version, which counts instead."""
+    UNCERTAIN = "uncertain"
+    """A date is missing or unreadable, or nothing is live."""
+
+
+@dataclass(frozen=True)
+class PublishedLine:
+    number: int | None
+    """The number of the last published message; None if that is not listed."""
+    marker: Marker = Marker.CURRENT
+    live: AudienceVersion | None = None
+
+    @property
+    def words(self) -> str:
+        if self.live and self.marker is Marker.OUTDATED:
+            return f"Version {self.live.version_number}, which is live, was created here"
+        return "Published up to here"
 
 
 @dataclass(frozen=True)
 class ShownConversation:
-    """A conversation, ready to be rendered."""
-
     conversation: Conversation
     messages: list[ShownMessage]
     pending: list["PendingChange"]
+    line: PublishedLine
 
     @property
     def published_number(self) -> int | None:
-        """The number of the message it was published up to, if that is among these."""
-        return next((each.number for each in self.messages if each.is_published_line), None)
+        return self.line.number
 
     @property
     def published_elsewhere(self) -> bool:
-        """Whether it was published up to a message that is not among these."""
         named = self.conversation.conversation.published_message_id
         return bool(named) and self.published_number is None
 
     @property
     def after_line(self) -> list[ShownMessage]:
-        """The messages after the published line; none if there is no line."""
         return self.messages[self.published_number :] if self.published_number else []
 
     @property
     def changes_after_line(self) -> int:
-        """The number of changes of the messages after the published line."""
-        return sum(len(each.changes) for each in self.after_line)
+        return sum(len(message.changes) for message in self.after_line)
 
     @property
     def errors(self) -> int:
-        """The number of failed tool calls."""
-        return sum(call.outcome == "error" for each in self.messages for call in each.calls)
+        return sum(call.outcome == "error" for message in self.messages for call in message.calls)
 
     @property
     def changes(self) -> int:
-        """The number of changes of all messages."""
-        return sum(len(each.changes) for each in self.messages)
+        return sum(len(message.changes) for message in self.messages)
 
     @property
     def unlinked(self) -> int:
@@ -223,29 +232,37 @@ class ShownConversation:
     @property
     def pending_filters(self) -> list[tuple[str, str, int]]:
         """The states of pending changes, with labels and counts; none if all are the same."""
-        counts = Counter(each.matched.state for each in self.pending)
-        present = [(each.value, each.label, counts[each]) for each in ChangeState if counts[each]]
+        counts = Counter(change.matched.state for change in self.pending)
+        present = [
+            (state.value, state.label, counts[state]) for state in ChangeState if counts[state]
+        ]
         return present if len(present) > 1 else []
 
 
 @dataclass(frozen=True)
 class PendingChange:
-    """A pending change, and the message that made it, if known."""
-
     matched: MatchedChange
     message: ShownMessage | None
     place: str
     """Its HTML id."""
 
 
-def show_conversation(conversation: Conversation) -> ShownConversation:
-    """Prepare a conversation for rendering. Days are those of the current time zone."""
+def show_conversation(
+    conversation: Conversation, *, live: AudienceVersion | None = None
+) -> ShownConversation:
+    """Prepare a conversation for rendering. Days are those of the current time zone.
+
+    `live` is the live version of the audience: the published line is compared with it.
+    """
     pending_ids = list(_pending_ids(conversation))
     places = {change.change_id: place for change, place in pending_ids if change.change_id}
     current = CurrentTexts(conversation.context)
-    messages = list(_messages(conversation, places, current))
+    line = _published_line(conversation, live)
+    messages = list(_messages(conversation, places, current, line))
     makers = {
-        made.matched.change.change_id: message for message in messages for made in message.changes
+        change.matched.change.change_id: message
+        for message in messages
+        for change in message.changes
     }
     pending = []
     for index, (change, place) in enumerate(pending_ids):
@@ -257,7 +274,30 @@ def show_conversation(conversation: Conversation) -> ShownConversation:
             unreadable=below(conversation.unreadable, "pendingChanges", index),
         )
         pending.append(PendingChange(matched, maker, place))
-    return ShownConversation(conversation, messages, pending)
+    return ShownConversation(conversation, messages, pending, line)
+
+
+def _published_line(conversation: Conversation, live: AudienceVersion | None) -> PublishedLine:
+    """Return where the published messages end.
+
+    The service may not move its marker when a version goes live. It is out of date if a message
+    lies between it and the creation of the live version (our choice; the spec does not say).
+    """
+    published_id = conversation.conversation.published_message_id
+    ids = [message.message_id for message in conversation.messages]
+    if not published_id or published_id not in ids:
+        return PublishedLine(None, live=live)
+    # If messages share the id, the first one has the line.
+    number = ids.index(published_id) + 1
+    created = read_date(live.created_at) if live else None
+    moments = [_sent_at(message) for message in conversation.messages[number:]]
+    if created:
+        between = [n for n, at in enumerate(moments, number + 1) if at and at < created]
+        if between:
+            return PublishedLine(between[-1], Marker.OUTDATED, live)
+    if moments and (created is None or None in moments):
+        return PublishedLine(number, Marker.UNCERTAIN, live)
+    return PublishedLine(number, live=live)
 
 
 def _pending_ids(conversation: Conversation) -> Iterator[tuple[Change, str]]:
@@ -271,10 +311,12 @@ def _pending_ids(conversation: Conversation) -> Iterator[tuple[Change, str]]:
 
 
 def _messages(
-    conversation: Conversation, pending_places: dict[str, str], current: CurrentTexts
+    conversation: Conversation,
+    pending_places: dict[str, str],
+    current: CurrentTexts,
+    line: PublishedLine,
 ) -> Iterator[ShownMessage]:
     ids = Counter(message.message_id for message in conversation.messages)
-    published_id = conversation.conversation.published_message_id
     before: datetime | None = None
     unreadable: dict[int | str, list[UnreadableValue]] = {}
     for value in conversation.unreadable:
@@ -288,7 +330,6 @@ def _messages(
         in_message = below(unreadable.get(number - 1, ()), "messages", number - 1)
         calls = _calls(message, in_message, place=f"m{number}")
         call_texts = CallTexts(calls) if message.changes else NO_CALLS
-        is_published_line = bool(published_id) and message.message_id == published_id
         yield ShownMessage(
             number=number,
             key=own_id or f"@{number}",
@@ -308,13 +349,11 @@ def _messages(
                 )
                 for index, change in enumerate(message.changes or [])
             ],
-            is_published_line=is_published_line,
+            line=line.words if number == line.number else "",
             calls=calls,
             call_texts=call_texts,
             unreadable=in_message,
         )
-        # If messages share the id, the first one has the line.
-        published_id = None if is_published_line else published_id
         before = moment or before
 
 
@@ -335,5 +374,5 @@ def _calls(
 def _sent_at(message: Message) -> datetime | None:
     """Return the time of a message; None if its timestamp can't be shown."""
     # The first and the last year of the calendar overflow in some time zones.
-    found = read_timestamp(message.timestamp)
-    return found if found and MINYEAR < found.year < MAXYEAR else None
+    timestamp = read_timestamp(message.timestamp)
+    return timestamp if timestamp and MINYEAR < timestamp.year < MAXYEAR else None

@@ -4,15 +4,16 @@ import json
 from collections.abc import Iterator, Sequence, Sized
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 from typing import Any
+
+from django.utils.functional import cached_property
 
 from dashboard.client.response_parsing import parse_json
 from dashboard.contract.conversations import ToolCall
 from dashboard.contract.resource import UnreadableValue
+from dashboard.web.ui.formats import number
 from dashboard.web.ui.highlighting import pretty_json
-from dashboard.web.ui.locale_format import number
 
 FETCHED_ABOVE = 4_000
 """Bytes of arguments and result above which a fold is fetched only when opened."""
@@ -43,7 +44,6 @@ class ShownCall:
     place: str
     """Its HTML id."""
     unreadable: Sequence[UnreadableValue] = ()
-    """What could not be read in it."""
 
     @cached_property
     def _raw(self) -> dict[str, Any]:
@@ -56,12 +56,10 @@ class ShownCall:
 
     @property
     def name(self) -> str:
-        """The name of the tool; empty if there is none."""
         return self.call.name or ""
 
     @property
     def label(self) -> str:
-        """The name, or the reason why there is none."""
         is_unreadable = any(not value.location for value in self.unreadable)
         return self.name or ("Unreadable call" if is_unreadable else "Unnamed tool")
 
@@ -75,12 +73,10 @@ class ShownCall:
 
     @property
     def are_arguments_text(self) -> bool:
-        """Whether the arguments were sent as JSON text."""
         return isinstance(self._raw.get("arguments"), str) and not isinstance(self.arguments, str)
 
     @property
     def result(self) -> Any:
-        """The result, also if it could not be read."""
         return self._raw.get("result", self.call.result)
 
     @property
@@ -90,14 +86,13 @@ class ShownCall:
 
     @property
     def error_text(self) -> str:
-        """The error as text."""
         return self.error if isinstance(self.error, str) else pretty_json(self.error)
 
     @property
     def not_shown(self) -> list[UnreadableValue]:
         """What could not be read, and has no other place in the call."""
-        shown = (("arguments",), ("result",), ("error",))
-        return [value for value in self.unreadable if value.location not in shown]
+        places = (("arguments",), ("result",), ("error",))
+        return [value for value in self.unreadable if value.location not in places]
 
     @property
     def outcome(self) -> str:
@@ -109,7 +104,6 @@ class ShownCall:
 
     @property
     def summary(self) -> str:
-        """The result or the error in one line."""
         if self.error:
             return _line(self.error) if isinstance(self.error, str) else summarize(self.error)
         return summarize(self.result) if self.outcome == "result" else ""
@@ -121,7 +115,6 @@ class ShownCall:
 
     @property
     def is_large(self) -> bool:
-        """Whether only the head of the result is shown."""
         return self.result_size > LARGE_ABOVE
 
     @cached_property
@@ -131,7 +124,6 @@ class ShownCall:
 
     @property
     def is_fetched(self) -> bool:
-        """Whether the content is fetched when the fold is opened."""
         return self.total_size > FETCHED_ABOVE
 
     @property
@@ -141,7 +133,6 @@ class ShownCall:
 
     @property
     def result_head(self) -> str:
-        """The first characters of the result: of a text, or of its JSON."""
         if isinstance(self.result, str):
             return self.result[:HEAD_CHARACTERS]
         # Encode incrementally, no further than shown.

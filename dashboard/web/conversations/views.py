@@ -8,13 +8,13 @@ from typing import Any
 
 from django.http import Http404, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import render
-from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
+from dashboard import clock
 from dashboard.client import APIError, NoResponseError, NotFoundError
-from dashboard.service.concurrency import run_concurrently
+from dashboard.service.client import run_concurrently
 from dashboard.service.reading import (
     AudienceLookup,
     ReadResult,
@@ -35,8 +35,7 @@ from dashboard.web.conversations.thread import ShownConversation, ShownMessage, 
 from dashboard.web.conversations.tool_calls import ShownCall
 from dashboard.web.ui.failures import explain
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
-from dashboard.web.ui.load_more import browser_query
-from dashboard.web.ui.query_params import search_param
+from dashboard.web.ui.query_params import browser_query, search_param
 
 
 @require_GET
@@ -53,10 +52,12 @@ def conversation(request: Request, page_id: str, audience_id: str) -> HttpRespon
     fetched = run_concurrently(lambda: read_conversation(page_id, audience_id))
     context = _page_context(page_id, audience_id)
     try:
-        _raise_if_no_response(context["reading"])
-        shown = show_conversation(fetched())
+        reading, head = context["reading"], context["head"]
+        if reading and isinstance(reading.error, NoResponseError):
+            raise reading.error  # Spare the user a second wait.
+        thread = show_conversation(fetched(), live=head.live if head else None)
     except NotFoundError as error:
-        if context["head"] is None:
+        if head is None:
             raise
         is_gone = error.status_code == HTTPStatus.GONE
         context |= {"missing": error, "is_gone": is_gone}
@@ -65,8 +66,8 @@ def conversation(request: Request, page_id: str, audience_id: str) -> HttpRespon
     except APIError as error:
         context["failure"] = failure = explain(error)
         return render(request, "conversations/failed.html", context, status=failure.status)
-    context |= _search_context(request, shown) | _conversation_context(shown, request.GET)
-    context["snapshot"] = ConversationSnapshot.at(shown)
+    context |= _search_context(request, thread) | _conversation_context(thread, request.GET)
+    context["snapshot"] = ConversationSnapshot.at(thread)
     return render_partial(request, "conversations/detail.html", context)
 
 
@@ -81,27 +82,28 @@ def _tab_counts(request: Request, page_id: str, audience_id: str) -> HttpRespons
 def conversation_newer(request: Request, page_id: str, audience_id: str) -> HttpResponse:
     """Return what is new since a snapshot of the conversation, or 204 if nothing is."""
     snapshot = ConversationSnapshot.of_request(request)
-    context: dict[str, Any] = {"page_id": page_id, "audience_id": audience_id}
+    head = head_last_known(page_id, audience_id)
+    context: dict[str, Any] = {"page_id": page_id, "audience_id": audience_id, "head": head}
     try:
-        shown = _read(page_id, audience_id)
+        live = head.live if head else None
+        thread = show_conversation(read_conversation(page_id, audience_id), live=live)
     except APIError as error:
         if snapshot.failed:
             return HttpResponse(status=204)
         context |= {"snapshot": replace(snapshot, failed=True), "failure": explain(error)}
         return render(request, "conversations/newer.html", context)
-    now = snapshot.advance(shown)
+    now = snapshot.advance(thread)
     if now == snapshot:
         return HttpResponse(status=204)
     params = browser_query(request)
-    rows = make_rows(shown)
-    context |= _conversation_context(shown, params) | {
+    rows = make_rows(thread)
+    context |= _conversation_context(thread, params) | {
         "rows": rows,
         "snapshot": now,
         "new_rows": rows[snapshot.count :],
         "old_rows": rows[: snapshot.count],
-        "is_changed": snapshot.is_outdated_by(shown),
-        "announcements": list(_announcements(snapshot, now, shown)),
-        "head": head_last_known(page_id, audience_id),
+        "is_changed": snapshot.is_outdated_by(thread),
+        "announcements": list(_announcements(snapshot, now, thread)),
         "show": _show_param(params),
     }
     return render(request, "conversations/newer.html", context)
@@ -134,7 +136,6 @@ def tool_call(
 def tool_result(
     request: Request, page_id: str, audience_id: str, message_key: str, index: int
 ) -> HttpResponse:
-    """Download the whole result of a tool call as a JSON file."""
     message, call = _find_call(_read(page_id, audience_id), message_key, index)
     response = JsonResponse(call.result, safe=False, json_dumps_params=_READABLE)
     return _attach(response, f"result-{message.number}-{index}.json")
@@ -144,12 +145,16 @@ def tool_result(
 @never_cache
 def conversation_export(request: Request, page_id: str, audience_id: str) -> HttpResponse:
     """Download the conversation: ?format=markdown, or by default the JSON as received."""
-    found = read_conversation(page_id, audience_id)
+    conversation = read_conversation(page_id, audience_id)
     if request.GET.get("format") != "markdown":
-        response: HttpResponse = JsonResponse(found.as_received(), json_dumps_params=_READABLE)
+        response: HttpResponse = JsonResponse(
+            conversation.as_received(), json_dumps_params=_READABLE
+        )
         return _attach(response, "conversation.json")
-    title = _title(audience_id, _audience(page_id, audience_id))
-    text = to_markdown(show_conversation(found), title=title)
+    reading = _audience(page_id, audience_id)
+    live = reading.value.audience.published_version if reading else None
+    title = _title(audience_id, reading)
+    text = to_markdown(show_conversation(conversation, live=live), title=title)
     response = HttpResponse(text.encode(), content_type="text/markdown; charset=utf-8")
     return _attach(response, "conversation.md")
 
@@ -159,12 +164,6 @@ _READABLE = {"ensure_ascii": False, "indent": 2}
 
 def _read(page_id: str, audience_id: str) -> ShownConversation:
     return show_conversation(read_conversation(page_id, audience_id))
-
-
-def _raise_if_no_response(reading: ReadResult[AudienceLookup] | None) -> None:
-    """Raise the error of a service that did not respond, to spare the user a second wait."""
-    if reading and isinstance(reading.error, NoResponseError):
-        raise reading.error
 
 
 def _audience(page_id: str, audience_id: str) -> ReadResult[AudienceLookup] | None:
@@ -183,7 +182,6 @@ def _title(audience_id: str, reading: ReadResult[AudienceLookup] | None) -> str:
 
 
 def _page_context(page_id: str, audience_id: str) -> dict[str, Any]:
-    """Return the context around a conversation, also if that can't be fetched."""
     reading = _audience(page_id, audience_id)
     head = head_of(page_id, audience_id, reading.value) if reading else None
     return {
@@ -193,54 +191,51 @@ def _page_context(page_id: str, audience_id: str) -> dict[str, Any]:
         "page_name": page_name(page_id),
         "audience_id": audience_id,
         "head": head,
-        "watch": version_poll(head, now=timezone.now()) if head else None,
+        "watch": version_poll(head, now=clock.now()) if head else None,
         "title": _title(audience_id, reading),
     }
 
 
-def _search_context(request: Request, shown: ShownConversation) -> dict[str, Any]:
-    """Return the rows of the messages by search and filter, and the search result."""
+def _search_context(request: Request, thread: ShownConversation) -> dict[str, Any]:
     show = _show_param(request.GET)
     words = search_param(request.GET)
-    rows = make_rows(shown, show=show, words=words)
-    found = ConversationSearchResult(words, rows) if words else None
-    return {"rows": rows, "found": found, "show": show, "words": words}
+    rows = make_rows(thread, show=show, words=words)
+    result = ConversationSearchResult(words, rows) if words else None
+    return {"rows": rows, "result": result, "show": show, "words": words}
 
 
 def _show_param(params: QueryDict) -> str:
-    """Return the filter, one of SHOWS, or "" for all messages."""
     show = params.get("show", "")
     return show if show in SHOWS else ""
 
 
-def _conversation_context(shown: ShownConversation, params: QueryDict) -> dict[str, Any]:
+def _conversation_context(thread: ShownConversation, params: QueryDict) -> dict[str, Any]:
     """Return a conversation and its counts; `params` is the page's query string."""
     # Ignore a filter whose buttons are not rendered: the user could not remove it.
-    states = {state for state, _, _ in shown.pending_filters}
+    states = {state for state, _, _ in thread.pending_filters}
     return {
-        "conversation": shown,
-        "messages_count": len(shown.messages),
-        "messages_after": len(shown.after_line),
+        "conversation": thread,
+        "messages_count": len(thread.messages),
+        "messages_after": len(thread.after_line),
         "params": params,
         "pending_show": params.get("pending") if params.get("pending") in states else "",
     }
 
 
 def _announcements(
-    before: ConversationSnapshot, now: ConversationSnapshot, shown: ShownConversation
+    before: ConversationSnapshot, now: ConversationSnapshot, thread: ShownConversation
 ) -> Iterator[str]:
-    """Yield a message for each section beside the thread that was rendered again."""
     if before.pending != now.pending:
-        count = len(shown.pending)
+        count = len(thread.pending)
         yield f"Pending changes updated: {count} pending."
     if before.context != now.context:
         yield "Context updated, and the fields and statuses inferred from it."
 
 
 def _find_call(
-    shown: ShownConversation, message_key: str, index: int
+    thread: ShownConversation, message_key: str, index: int
 ) -> tuple[ShownMessage, ShownCall]:
-    for message in shown.messages:
+    for message in thread.messages:
         if message.key == message_key and 1 <= index <= len(message.calls):
             return message, message.calls[index - 1]
     raise Http404("Tool call not found.")

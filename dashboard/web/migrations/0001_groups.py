@@ -1,4 +1,4 @@
-"""The three groups of people and what each may do. Source: DESIGN.md, Rights."""
+"""The three groups of people and what each may do."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from django.db import migrations
 
 GROUPS = {
     "Viewers": [],
-    "Publishers": ["ledger.publish_version", "ledger.create_page", "ledger.change_team_views"],
+    "Publishers": ["ledger.publish_version", "ledger.create_page", "saved_views.change_team_views"],
     "Administrators": [
         "ledger.update_subscription",
-        "ledger.manage_approvals",
+        "approvals.manage_approvals",
         "notifications.manage_deliveries",
-        "ledger.change_team_views",
+        "saved_views.change_team_views",
         "auth.add_user",
         "auth.change_user",
         "auth.view_user",
@@ -42,7 +42,7 @@ GROUPS = {
 
 def make_groups(apps: Any, schema_editor: Any) -> None:
     # Permissions are made after all migrations; the groups need theirs now.
-    for label in ("auth", "ledger", "notifications", "embedded_api"):
+    for label in ("auth", "ledger", "approvals", "saved_views", "notifications", "embedded_api"):
         create_permissions(installed_apps.get_app_config(label), verbosity=0)
     groups, permissions = apps.get_model("auth", "Group"), apps.get_model("auth", "Permission")
     for name, wanted in GROUPS.items():
@@ -59,6 +59,8 @@ class Migration(migrations.Migration):
         ("auth", "0012_alter_user_first_name_max_length"),
         ("contenttypes", "0002_remove_content_type_name"),
         ("ledger", "0001_initial"),
+        ("approvals", "0001_initial"),
+        ("saved_views", "0001_initial"),
         ("notifications", "0001_initial"),
         ("embedded_api", "0001_initial"),
     ]

@@ -1,24 +1,19 @@
 """The delivery log, for administrators: what was sent by e-mail and webhook."""
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse
-from django.shortcuts import redirect, render
-from django.utils.http import urlencode
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import replace_url
 
 from dashboard.accounts.permissions import MANAGE_DELIVERIES, requires
-from dashboard.notifications.delivery_log import (
-    delivery_counts,
-    get_delivery,
-    list_deliveries,
-    send_again,
-)
-from dashboard.notifications.messages import message_of, words_of
-from dashboard.notifications.models import Channel, Delivery, DeliveryState
+from dashboard.notifications.messages import message_of, names_in, words_of
+from dashboard.notifications.models import Channel, DeliveryState
+from dashboard.notifications.outbox import delivery_counts, list_deliveries, send_again
+from dashboard.web.lists.definition import ListDefinition
+from dashboard.web.lists.filters import choice_among
+from dashboard.web.lists.state import ListState
 from dashboard.web.ui.htmx import Request, render_partial
-from dashboard.web.ui.load_more import params_for_all_rows, size_param
-from dashboard.web.ui.query_params import int_param
 
 BADGES = {
     DeliveryState.WAITING: ("Waiting", "st-pending", "info"),
@@ -26,53 +21,48 @@ BADGES = {
     DeliveryState.GIVEN_UP: ("Given up", "st-failed", "bad"),
     DeliveryState.DROPPED: ("Not sent", "st-off", "plain"),
 }
-CHANNELS = [Channel.EMAIL, Channel.WEBHOOK]
+STATE = choice_among(
+    "state", "State", DeliveryState.choices, all_label="All states", column="state"
+)
+CHANNEL = choice_among(
+    "channel",
+    "Channel",
+    [(channel, channel.label) for channel in (Channel.EMAIL, Channel.WEBHOOK)],
+    all_label="All channels",
+    column="channel",
+)
+DELIVERIES = ListDefinition(filters=(STATE, CHANNEL), start="before")
 
 
 @require_GET
 @requires(MANAGE_DELIVERIES)
 def delivery_log(request: Request) -> HttpResponse:
-    """List deliveries, newest first, filtered by `?state= channel=`.
-
-    `?before=` is the primary key of the last one before the list, `show=` the number of rows.
-    """
-    state, channel = request.GET.get("state", ""), request.GET.get("channel", "")
-    filters = {
-        "state": state if state in DeliveryState.values else "",
-        "channel": channel if channel in CHANNELS else "",
-    }
-    size, before = size_param(request.GET), int_param(request.GET.get("before", "")) or None
-    rows = list(list_deliveries(**filters, before=before)[: size + 1])
-    is_more, deliveries = len(rows) > size, rows[:size]
-    context = filters | {
+    state = ListState.parse(DELIVERIES, request.GET)
+    deliveries, next_pk = state.page_of(list_deliveries().filter(state.condition))
+    context = {
+        "state": state,
         "deliveries": deliveries,
-        "next_pk": deliveries[-1].pk if is_more else None,
-        "is_continued": before is not None,
+        "next_pk": next_pk,
         "counts": delivery_counts(),
         "badges": BADGES,
-        "states": DeliveryState.choices,
-        "channels": CHANNELS,
     }
     response = render_partial(request, "notifications/deliveries.html", context, parts=("rows",))
     if request.htmx.target != "rows":
         return response
-    shown = params_for_all_rows(request, ("before",), len(deliveries))
-    chosen = {name: value for name, value in filters.items() if value}
-    return replace_url(response, f"{request.path}?{urlencode({**chosen, **shown})}")
+    return replace_url(response, state.url_of_loaded(request, len(deliveries)))
 
 
 @require_GET
 @requires(MANAGE_DELIVERIES)
 def delivery_entry(request: Request, delivery_id: int) -> HttpResponse:
-    """Show one delivery: its events, its attempts, and what the receiver responded."""
-    delivery = _delivery(delivery_id)
+    delivery = get_object_or_404(list_deliveries(), pk=delivery_id)
     message = message_of(delivery)
     context = {
         "delivery": delivery,
         "attempts": list(delivery.attempt_log.all()),
         "badge": BADGES[DeliveryState(delivery.state)],
         "message": message,
-        "events": [(event, words_of(event)) for event in message.events],
+        "events": [(event, words_of(event), names_in(event)) for event in message.events],
     }
     return render(request, "notifications/delivery.html", context)
 
@@ -80,17 +70,9 @@ def delivery_entry(request: Request, delivery_id: int) -> HttpResponse:
 @require_POST
 @requires(MANAGE_DELIVERIES)
 def delivery_send(request: Request, delivery_id: int) -> HttpResponse:
-    """Have a worker send a delivery again."""
-    delivery = _delivery(delivery_id)
+    delivery = get_object_or_404(list_deliveries(), pk=delivery_id)
     if send_again(delivery):
         messages.success(request, "It’s sent again within seconds, with the same message ID.")
     else:
         messages.info(request, "It’s being sent at this moment. Reload the page for the result.")
     return redirect("delivery-entry", delivery.pk)
-
-
-def _delivery(delivery_id: int) -> Delivery:
-    delivery = get_delivery(delivery_id)
-    if delivery is None:
-        raise Http404
-    return delivery

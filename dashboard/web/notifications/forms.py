@@ -7,40 +7,46 @@ from typing import Any
 from django import forms
 
 from dashboard.notifications.kinds import KINDS, Kind
-from dashboard.notifications.models import NotificationSettings, WebhookFormat, WebhookTarget
+from dashboard.notifications.models import (
+    Channel,
+    NotificationSettings,
+    WebhookFormat,
+    WebhookTarget,
+)
 from dashboard.notifications.targets import MAX_NAME
-from dashboard.web.ui.time_zones import zone_choices
+from dashboard.web.ui.formats import zone_choices
 
-CELL_SEPARATOR = ":"
+CELLS = [f"{kind}:{channel.value}" for kind in KINDS for channel in Channel]
 FOR_TEAMS = [kind for kind in KINDS.values() if kind.name != "followed_changed"]
 """What a team can be notified of: a team follows nothing."""
+_TIME = {"class": "input", "type": "time", "autocomplete": "off"}
+_MONO = {"class": "input mono", "autocomplete": "off", "spellcheck": "false"}
 HOURS = [(hour, f"{hour:02}:00") for hour in range(24)]
 
 
 def group_kinds(kinds: Iterable[Kind]) -> list[tuple[str, list[Kind]]]:
-    """Return kinds under the headings of the matrix."""
     return [(group, list(of_group)) for group, of_group in groupby(kinds, key=lambda k: k.group)]
 
 
 class SettingsForm(forms.Form):
-    """The matrix, quiet hours and the daily summary."""
-
-    cells = forms.MultipleChoiceField(required=False)
+    cells = forms.MultipleChoiceField(
+        required=False,
+        choices=[(cell, cell) for cell in CELLS],
+        error_messages={
+            "invalid_choice": "This form is out of date. Reload the page, then save again."
+        },
+    )
     """`kind:channel` of what is on."""
     quiet_from = forms.TimeField(
         label="From",
         required=False,
-        widget=forms.TimeInput(
-            attrs={"class": "input", "type": "time", "autocomplete": "off"}, format="%H:%M"
-        ),
+        widget=forms.TimeInput(attrs=_TIME, format="%H:%M"),
         error_messages={"invalid": "Enter a time, such as 19:00."},
     )
     quiet_to = forms.TimeField(
         label="To",
         required=False,
-        widget=forms.TimeInput(
-            attrs={"class": "input", "type": "time", "autocomplete": "off"}, format="%H:%M"
-        ),
+        widget=forms.TimeInput(attrs=_TIME, format="%H:%M"),
         error_messages={"invalid": "Enter a time, such as 07:30."},
     )
     time_zone = forms.ChoiceField(
@@ -55,22 +61,15 @@ class SettingsForm(forms.Form):
         label="At", choices=HOURS, coerce=int, widget=forms.Select(attrs={"class": "input"})
     )
 
-    def __init__(self, cells: list[str], **options: Any) -> None:
-        """Offer the cells of the matrix; the options are Form's."""
-        super().__init__(label_suffix="", **options)
-        self.fields["cells"].choices = [(cell, cell) for cell in cells]  # type: ignore[attr-defined]
-        self.fields["cells"].error_messages["invalid_choice"] = (
-            "This form is out of date. Reload the page, then save again."
-        )
+    def clean_cells(self) -> set[tuple[str, ...]]:
+        return {tuple(cell.split(":")) for cell in self.cleaned_data["cells"]}
 
     @property
     def checked(self) -> set[str]:
-        """The cells to be shown as checked: as entered, or as saved."""
         return set(self["cells"].value() or ())
 
     @staticmethod
     def initial_from(saved: NotificationSettings, time_zone: str) -> dict[str, Any]:
-        """Return the initial values; `time_zone` is the viewer's, if none is saved."""
         names = ("quiet_from", "quiet_to", "has_digest", "digest_hour")
         return {name: getattr(saved, name) for name in names} | {
             "time_zone": saved.time_zone or time_zone
@@ -78,8 +77,6 @@ class SettingsForm(forms.Form):
 
 
 class EmailForm(forms.Form):
-    """Change where e-mail goes."""
-
     email = forms.EmailField(
         label="New address",
         max_length=254,
@@ -93,8 +90,6 @@ class EmailForm(forms.Form):
 
 
 class TargetForm(forms.Form):
-    """Add a webhook."""
-
     name = forms.CharField(
         label="Name",
         max_length=MAX_NAME,
@@ -103,9 +98,7 @@ class TargetForm(forms.Form):
     )
     url = forms.CharField(
         label="URL",
-        widget=forms.TextInput(
-            attrs={"class": "input mono", "autocomplete": "off", "spellcheck": "false"}
-        ),
+        widget=forms.TextInput(attrs=_MONO),
         error_messages={"required": "Enter a URL."},
         help_text="Starts with https:// and is reachable from the internet.",
     )
@@ -119,9 +112,7 @@ class TargetForm(forms.Form):
     secret = forms.CharField(
         label="Signing secret",
         required=False,
-        widget=forms.TextInput(
-            attrs={"class": "input mono", "autocomplete": "off", "spellcheck": "false"}
-        ),
+        widget=forms.TextInput(attrs=_MONO),
         help_text="Only for signed JSON. Leave it empty for a new one.",
     )
     kinds = forms.MultipleChoiceField(
@@ -136,17 +127,13 @@ class TargetForm(forms.Form):
 
     @property
     def checked(self) -> set[str]:
-        """The kinds to be shown as checked."""
         return set(self["kinds"].value() or ())
 
 
 class TargetChangeForm(TargetForm):
-    """Change a webhook: all but its format and its secret."""
-
     is_active = forms.BooleanField(label="On", required=False)
 
     def __init__(self, target: WebhookTarget, **options: Any) -> None:
-        """Start with the target's values."""
         names = ("name", "url", "kinds", "is_active")
         initial = {name: getattr(target, name) for name in names}
         super().__init__(is_team=target.user_id is None, initial=initial, **options)

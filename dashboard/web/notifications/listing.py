@@ -8,17 +8,18 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from dashboard.ledger.states import OperationState
 from dashboard.notifications.inbox import list_notifications
-from dashboard.notifications.messages import words_of
+from dashboard.notifications.messages import names_in, words_of
 from dashboard.notifications.models import Notification
 from dashboard.web.ui.markup import day
 from dashboard.web.ui.urls import cached_reverse
 
 MAX_IN_PANEL = 10
 LOOKS: dict[str, tuple[str, str]] = {
-    "publish_finished": ("st-published", "ok"),
-    "publish_failed": ("st-failed", "bad"),
-    "publish_unknown": ("st-unknown", "warn"),
+    "publish_finished": OperationState.NOT_LIVE_YET.badge[1:],
+    "publish_failed": OperationState.FAILED.badge[1:],
+    "publish_unknown": OperationState.UNKNOWN.badge[1:],
     "publish_stuck": ("clock", "warn"),
     "published_outside": ("external", "warn"),
     "release_finished": ("st-published", "ok"),
@@ -42,40 +43,37 @@ OTHER_LOOK = ("bell", "plain")
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One notification."""
-
+class NotificationEntry:
     notification: Notification
     text: str
+    names: list[str]
     icon: str
     tone: str
 
     @property
     def url(self) -> str:
-        """The URL of what it is about."""
         path = self.notification.event.path
         is_ours = url_has_allowed_host_and_scheme(path, allowed_hosts=None)
         return path if is_ours else cached_reverse("notification-list")
 
     @property
     def is_unread(self) -> bool:
-        """Whether the user has not opened it or marked it as read."""
         return self.notification.read_at is None
 
 
-def entry_of(notification: Notification) -> Entry:
-    """Return a notification as it is shown."""
+def entry_of(notification: Notification) -> NotificationEntry:
     event = notification.event
-    return Entry(notification, words_of(event), *LOOKS.get(event.kind, OTHER_LOOK))
+    look = LOOKS.get(event.kind, OTHER_LOOK)
+    return NotificationEntry(notification, words_of(event), names_in(event), *look)
 
 
-def latest_by_day(user: User) -> list[tuple[str, list[Entry]]]:
+def latest_by_day(user: User) -> list[tuple[str, list[NotificationEntry]]]:
     """Return the latest notifications under the names of their days. One query.
 
     Days are those of the viewer's time zone.
     """
     entries = map(entry_of, list_notifications(user)[:MAX_IN_PANEL])
-    days = groupby(entries, key=lambda each: timezone.localdate(each.notification.created_at))
+    days = groupby(entries, key=lambda entry: timezone.localdate(entry.notification.created_at))
     return [(_day_name(day), list(of_day)) for day, of_day in days]
 
 

@@ -1,81 +1,55 @@
-"""A user's settings: which events by which channel, quiet hours, the daily summary."""
+"""A user's settings: which events by which channel, quiet hours, the daily summary, the address."""
 
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboard.accounts.permissions import MANAGE_DELIVERIES, may
-from dashboard.ledger.models import SavedView
-from dashboard.ledger.models.saved_views import ListName
-from dashboard.ledger.preferences import email_address_of
+from dashboard.accounts.preferences import email_address_of, save_preferences
+from dashboard.limits import seconds_to_wait
 from dashboard.notifications.email import is_email_on
-from dashboard.notifications.errors import NotificationError
-from dashboard.notifications.following import list_follows
-from dashboard.notifications.models import Channel, Followed
+from dashboard.notifications.email_change import (
+    confirm_link,
+    last_confirmation,
+    read_link,
+    request_confirmation,
+)
+from dashboard.notifications.kinds import KINDS
+from dashboard.notifications.models import Channel, Follow, NotificationError
 from dashboard.notifications.preferences import (
-    MatrixRow,
     get_settings,
+    list_follows,
     read_matrix,
     save_matrix,
     save_settings,
 )
 from dashboard.notifications.targets import list_targets
-from dashboard.web.notifications.forms import CELL_SEPARATOR, SettingsForm, group_kinds
+from dashboard.web.notifications.forms import EmailForm, SettingsForm, group_kinds
 from dashboard.web.search.hits import Hit, hits_by_visit
+from dashboard.web.ui.formats import UTC, request_time_zone
 from dashboard.web.ui.htmx import Request
-from dashboard.web.ui.saved_views import list_url
-from dashboard.web.ui.time_zones import UTC, request_time_zone
+
+MAX_LINKS_PER_MINUTE = 2
+"""Per user: anyone's address may be entered. Source: our choice."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def notification_settings(request: Request) -> HttpResponse:
-    """Show and save the user's matrix, quiet hours and daily summary."""
-    matrix = read_matrix(request.user)
     zone = request_time_zone(request)
     initial = SettingsForm.initial_from(
         get_settings(request.user), zone.key if zone and zone.key else UTC
     )
-    initial["cells"] = [_cell(row, channel) for row in matrix for channel in _on(row)]
-    cells = [_cell(row, channel) for row in matrix for channel in Channel]
-    form = SettingsForm(cells, data=request.POST or None, initial=initial)
+    initial["cells"] = [f"{kind}:{channel}" for kind, channel in read_matrix(request.user)]
+    form = SettingsForm(data=request.POST or None, initial=initial, label_suffix="")
     if form.is_valid() and _save(request, form):
         messages.success(request, "Notification settings saved.")
         return redirect("notification-settings")
-    return _show(request, form, matrix)
-
-
-def _on(row: MatrixRow) -> list[Channel]:
-    return [channel for channel, is_on in row.channels.items() if is_on]
-
-
-def _cell(row: MatrixRow, channel: Channel) -> str:
-    """Return the value of a check box of the matrix."""
-    return f"{row.kind.name}{CELL_SEPARATOR}{channel.value}"
-
-
-def _save(request: Request, form: SettingsForm) -> bool:
-    """Save all of it, or nothing and an error in the form; return which."""
-    data = dict(form.cleaned_data)
-    checked = {(kind, channel) for kind, _, channel in map(_split, data.pop("cells"))}
-    try:
-        with transaction.atomic():
-            save_matrix(request.user, checked)
-            save_settings(request.user, **data)
-    except NotificationError as error:
-        form.add_error(error.field or None, str(error))
-    return not form.errors
-
-
-def _split(cell: str) -> tuple[str, str, str]:
-    return cell.partition(CELL_SEPARATOR)
-
-
-def _show(request: Request, form: SettingsForm, matrix: list[MatrixRow]) -> HttpResponse:
     context = {
         "form": form,
-        "groups": group_kinds(row.kind for row in matrix),
+        "groups": group_kinds(KINDS.values()),
         "channels": list(Channel),
         "is_email_on": is_email_on(),
         "email": email_address_of(request.user),
@@ -87,16 +61,74 @@ def _show(request: Request, form: SettingsForm, matrix: list[MatrixRow]) -> Http
     return render(request, "notifications/settings.html", context, status=status)
 
 
-def _follows(request: Request) -> list[tuple[Followed, Hit | None]]:
+@require_http_methods(["GET", "HEAD", "POST"])
+def email_change(request: Request) -> HttpResponse:
+    form = EmailForm(data=request.POST or None, label_suffix="")
+    if form.is_valid() and _send_link(request, form):
+        address = form.cleaned_data["email"]
+        sent = f"A link is being sent to {address}. Open it to confirm the address."
+        messages.success(request, sent)
+        return redirect("notification-settings")
+    context = {
+        "form": form,
+        "email": email_address_of(request.user),
+        "is_email_on": is_email_on(),
+        "link": last_confirmation(request.user),
+    }
+    status = 422 if form.is_bound else 200
+    return render(request, "notifications/email.html", context, status=status)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def email_confirm(request: Request, token: str) -> HttpResponse:
+    """Confirm an address. A button asks: programs that check mail for threats open links, too."""
+    try:
+        if request.method == "POST":
+            messages.success(request, f"E-mail goes to {confirm_link(request.user, token)}.")
+            return redirect("notification-settings")
+        context = {"address": read_link(request.user, token), "problem": ""}
+    except NotificationError as error:
+        context = {"address": "", "problem": str(error)}
+    status = 422 if context["problem"] else 200
+    return render(request, "notifications/email_confirm.html", context, status=status)
+
+
+@require_POST
+def email_reset(request: Request) -> HttpResponse:
+    save_preferences(request.user, email="")
+    messages.success(request, f"E-mail goes to {request.user.email}.")
+    return redirect("notification-settings")
+
+
+def _save(request: Request, form: SettingsForm) -> bool:
+    """Save all of it, or nothing and an error in the form; return which."""
+    data = dict(form.cleaned_data)
+    try:
+        with transaction.atomic():
+            save_matrix(request.user, data.pop("cells"))
+            save_settings(request.user, **data)
+    except NotificationError as error:
+        form.add_error(error.field or None, str(error))
+    return not form.errors
+
+
+def _follows(request: Request) -> list[tuple[Follow, Hit | None]]:
     """Return what the user follows; without a hit if it is no longer on record."""
-    followed = [each.followed for each in list_follows(request.user)]
-    hits = hits_by_visit([(each.page_id, each.audience_id) for each in followed if not each.view])
-    return [
-        (each, _view_hit(each.view) if each.view else hits.get((each.page_id, each.audience_id)))
-        for each in followed
-    ]
+    follows = list(list_follows(request.user))
+    hits = hits_by_visit([(follow.page_id, follow.audience_id) for follow in follows])
+    return [(follow, hits.get((follow.page_id, follow.audience_id))) for follow in follows]
 
 
-def _view_hit(view: SavedView) -> Hit:
-    url = list_url(view.list_name, f"{view.query}&view={view.pk}")
-    return Hit("view", view.name, url, note=ListName(view.list_name).label)
+def _send_link(request: Request, form: EmailForm) -> bool:
+    """Have the link sent, or add an error to the form; return which."""
+    if not is_email_on():
+        form.add_error("email", "E-mail is off, so no link can be sent.")
+    elif wait_s := seconds_to_wait(f"email-link:{request.user.pk}", at_most=MAX_LINKS_PER_MINUTE):
+        form.add_error("email", f"Too many links. Try again in {wait_s} s.")
+    else:
+        try:
+            request_confirmation(request.user, form.cleaned_data["email"])
+        except NotificationError as error:
+            form.add_error(error.field, str(error))
+    return not form.errors

@@ -3,15 +3,20 @@
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from dashboard import clock
 from dashboard.accounts.permissions import MANAGE_DELIVERIES, demand
 from dashboard.accounts.policy_views import requires_reauthentication
-from dashboard.notifications.errors import NotificationError
+from dashboard.limits import seconds_to_wait
 from dashboard.notifications.kinds import TEAM_KINDS
-from dashboard.notifications.models import DeliveryState, WebhookFormat, WebhookTarget
+from dashboard.notifications.models import (
+    DeliveryState,
+    NotificationError,
+    WebhookFormat,
+    WebhookTarget,
+)
 from dashboard.notifications.targets import (
     add_target,
     begin_test,
@@ -21,7 +26,6 @@ from dashboard.notifications.targets import (
     last_test,
     reveal_secret,
 )
-from dashboard.rate_limits import seconds_to_wait
 from dashboard.releases.worker import is_running
 from dashboard.web.notifications.forms import (
     FOR_TEAMS,
@@ -29,6 +33,7 @@ from dashboard.web.notifications.forms import (
     TargetForm,
     group_kinds,
 )
+from dashboard.web.ui.forms import sent_form_key
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 from dashboard.web.ui.polling import wait_s
 from dashboard.web.ui.query_params import int_param
@@ -46,7 +51,12 @@ def target_add(request: Request) -> HttpResponse:
     form = TargetForm(is_team=is_team, data=request.POST or None, initial={"kinds": TEAM_KINDS})
     if form.is_valid():
         try:
-            target = add_target(request.user, is_team=is_team, **form.cleaned_data)
+            target = add_target(
+                request.user,
+                is_team=is_team,
+                form_key=sent_form_key(request),
+                **form.cleaned_data,
+            )
         except NotificationError as error:
             form.add_error(error.field or None, str(error))
         else:
@@ -68,14 +78,13 @@ def target_detail(request: Request, target_id: int) -> HttpResponse:
         except NotificationError as error:
             form.add_error(error.field or None, str(error))
         else:
-            messages.success(request, f"{target.name} saved.")
+            messages.success(request, f"{form.cleaned_data['name']} saved.")
             return redirect("target-detail", target.pk)
     return _show(request, target, form)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def target_delete(request: Request, target_id: int) -> HttpResponse:
-    """Delete a webhook after confirmation."""
     target = _target(request, target_id)
     if request.method != "POST":
         return render(request, "notifications/target_delete.html", {"target": target})
@@ -87,7 +96,6 @@ def target_delete(request: Request, target_id: int) -> HttpResponse:
 @never_cache
 @require_GET
 def target_secret(request: Request, target_id: int) -> HttpResponse:
-    """Show the secret that signs a webhook, after the password was entered again."""
     target = _target(request, target_id)
     if target.format != WebhookFormat.STANDARD:
         raise Http404
@@ -102,7 +110,6 @@ def _show_secret(request: Request, target: WebhookTarget) -> HttpResponse:
 
 @require_POST
 def target_test(request: Request, target_id: int) -> HttpResponse:
-    """Have a worker send a test message; the webhook's page polls for what becomes of it."""
     target = _target(request, target_id)
     if wait := seconds_to_wait(f"webhook-tests:{request.user.pk}", at_most=MAX_TESTS_PER_MINUTE):
         messages.error(request, f"Not sent: too many tests. Try again in {wait} s.")
@@ -113,10 +120,6 @@ def target_test(request: Request, target_id: int) -> HttpResponse:
 
 
 def _target(request: Request, target_id: int) -> WebhookTarget:
-    """Return a webhook of the user, or for administrators one of a team.
-
-    Raises Http404, and PermissionDenied for one of a team.
-    """
     if own := get_target(request.user, target_id):
         return own
     target = get_target(None, target_id)
@@ -137,7 +140,7 @@ def _show(request: Request, target: WebhookTarget, form: TargetChangeForm) -> Ht
         "groups": group_kinds(FOR_TEAMS),
         "test": test,
         "is_waiting": is_waiting,
-        "has_worker": not is_waiting or is_running(timezone.now()),
+        "has_worker": not is_waiting or is_running(clock.now()),
         "polls": polls,
         "wait_s": wait_s(polls),
     }

@@ -1,15 +1,19 @@
-"""The bell, and the history of a user's notifications."""
+"""The bell, the history of a user's notifications, and the button that follows a page."""
 
 from typing import Any
 
-from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.contrib import messages
+from django.db.models import Q
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render, resolve_url
 from django.urls import reverse
-from django.utils import timezone
-from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import replace_url
 
+from dashboard import clock
+from dashboard.ledger.queries.audiences import audience_last_known
+from dashboard.ledger.queries.pages import page_last_known
+from dashboard.notifications import preferences
 from dashboard.notifications.inbox import (
     list_notifications,
     mark_all_read,
@@ -17,12 +21,18 @@ from dashboard.notifications.inbox import (
     mark_read,
     unread_count,
 )
+from dashboard.notifications.models import NotificationError
+from dashboard.web.lists.definition import ListDefinition
+from dashboard.web.lists.filters import choice_among
+from dashboard.web.lists.state import ListState
 from dashboard.web.notifications.listing import entry_of, latest_by_day
 from dashboard.web.ui.htmx import Request, render_partial, safe_return_url
-from dashboard.web.ui.load_more import params_for_all_rows, size_param
 from dashboard.web.ui.query_params import int_param
 
-UNREAD = "unread"
+STATE = choice_among(
+    "state", "State", [("unread", "Unread")], all_label="All", where=lambda _: Q(read_at=None)
+)
+NOTIFICATIONS = ListDefinition(filters=(STATE,), start="before")
 
 
 @require_GET
@@ -37,34 +47,24 @@ def notification_list(request: Request) -> HttpResponse:
             return _poll_bell(request)
         case "notices-in":
             return _show_panel(request)
-    state = UNREAD if request.GET.get("state") == UNREAD else ""
-    size, before = size_param(request.GET), int_param(request.GET.get("before", "")) or None
-    rows = list_notifications(request.user, is_unread=bool(state), before=before)[: size + 1]
-    is_more, entries = len(rows) > size, [entry_of(each) for each in rows[:size]]
-    context = {
-        "entries": entries,
-        "state": state,
-        "is_continued": before is not None,
-        "next_pk": entries[-1].notification.pk if is_more else None,
-    }
+    state = ListState.parse(NOTIFICATIONS, request.GET)
+    matches = list_notifications(request.user).filter(state.condition)
+    notifications, next_pk = state.page_of(matches)
+    entries = [entry_of(notification) for notification in notifications]
+    context = {"entries": entries, "state": state, "next_pk": next_pk}
     response = render_partial(request, "notifications/list.html", context, parts=("more",))
     if request.htmx.target != "more":
         return response
-    shown = params_for_all_rows(request, ("before",), len(entries)) | (
-        {"state": state} if state else {}
-    )
-    # The earlier rows and the added ones, for Back and reload.
-    return replace_url(response, f"{request.path}{'?' if shown else ''}{urlencode(shown)}")
+    return replace_url(response, state.url_of_loaded(request, len(entries)))
 
 
 @require_POST
 def notification_read(request: Request, notification_id: int) -> HttpResponse:
-    """Mark one of the user's own notifications as read; any other is a 404."""
     notification = get_object_or_404(list_notifications(request.user), pk=notification_id)
     mark_read(request.user, [notification.pk])
     if not request.htmx:
         return redirect(safe_return_url(request, "next", reverse("notification-list")))
-    notification.read_at = notification.read_at or timezone.now()
+    notification.read_at = notification.read_at or clock.now()
     is_in_panel = (request.htmx.target or "").startswith("notice-")
     context = {"entry": entry_of(notification), "is_in_panel": is_in_panel} | _counts(request)
     return render(request, "notifications/row.html", context)
@@ -86,6 +86,32 @@ def page_opened(request: Request) -> HttpResponse:
     return render(request, "notifications/opened.html", _counts(request))
 
 
+@require_POST
+def follow(request: Request) -> HttpResponse:
+    """Follow a page or an audience of it; without `followed`, follow it no longer.
+
+    Responds with the button if htmx targets it, otherwise goes back.
+    """
+    page_id, audience_id = (request.POST.get(name, "") for name in ("page_id", "audience_id"))
+    is_on, problem = bool(request.POST.get("followed")), ""
+    try:
+        _follow(request, page_id, audience_id, is_on=is_on)
+    except NotificationError as error:
+        is_on, problem = False, str(error)
+    if request.htmx.target == "follow":
+        context = {
+            "page_id": page_id,
+            "audience_id": audience_id,
+            "followed": is_on,
+            "problem": problem,
+            "next_url": request.POST.get("next", ""),
+        }
+        return render(request, "notifications/follow.html", context)
+    if problem:
+        messages.error(request, problem)
+    return redirect(safe_return_url(request, "next", resolve_url("overview")))
+
+
 def _poll_bell(request: Request) -> HttpResponse:
     """Return the count if it isn't `?was=`, with a sentence to announce if it has grown."""
     was, counts = int_param(request.GET.get("was", "")), _counts(request)
@@ -102,3 +128,16 @@ def _show_panel(request: Request) -> HttpResponse:
 
 def _counts(request: Request) -> dict[str, Any]:
     return {"unread": unread_count(request.user)}
+
+
+def _follow(request: Request, page_id: str, audience_id: str, *, is_on: bool) -> None:
+    """Follow what is on record. Raises Http404, or NotificationError if it is too much."""
+    if "\0" in page_id + audience_id:
+        raise Http404
+    if not is_on:
+        preferences.unfollow(request.user, page_id, audience_id)
+        return
+    record = audience_last_known(page_id, audience_id) if audience_id else page_last_known(page_id)
+    if record is None:
+        raise Http404
+    preferences.follow(request.user, page_id, audience_id)

@@ -17,8 +17,6 @@ BAR_SHARE = 0.7
 
 @dataclass(frozen=True)
 class Bar:
-    """One rectangle."""
-
     x: str
     y: str
     width: str

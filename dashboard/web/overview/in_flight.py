@@ -4,15 +4,14 @@ import random
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Case, Count, F, When
-from django.db.models.lookups import GreaterThanOrEqual, LessThan
-from django.utils import timezone
+from django.db.models import Count, F, Q
+from django.db.models.lookups import LessThan
 
+from dashboard import clock
 from dashboard.client import APIError
-from dashboard.compiled_query import CompiledQuery
 from dashboard.ledger.models import AudienceRecord
 from dashboard.ledger.queries.audiences import audiences_in_flight
-from dashboard.service.clock import clock_ahead
+from dashboard.service.health import clock_ahead
 from dashboard.service.reading import read_audiences
 
 MAX_PAGES_PER_POLL = 3
@@ -25,8 +24,6 @@ FRESH = timedelta(seconds=4)
 
 @dataclass(frozen=True)
 class InFlightVersion:
-    """One version in progress."""
-
     record: AudienceRecord
     lasted: timedelta
     """How long it has been in progress."""
@@ -56,8 +53,6 @@ class Flights:
 
 @dataclass(frozen=True)
 class PollResult:
-    """The result of polling the service."""
-
     changes: tuple[str, ...] = ()
     """One sentence for each version whose status has changed."""
     error: APIError | None = None
@@ -66,49 +61,23 @@ class PollResult:
 def load_flights(now: datetime, late_after: timedelta) -> Flights:
     """Return the versions in progress; those that take longer than `late_after` are late.
 
-    At most four queries.
+    At most three queries.
     """
     # If the service's clock is behind, its dates are older than they seem. If it is ahead, the
     # ledger counts from when the version was first seen.
     now += min(clock_ahead(), timedelta())
     late_before = now - late_after
-    counts = dict(_COUNTS.rows(late_before))
-    moving_count, late_count = counts.get(0, 0), counts.get(1, 0)
-    moving = [row.pk for row in _MOVING.rows(late_before)] if moving_count else []
-    late = [row.pk for row in _LATE.rows(late_before)] if late_count else []
-    records = AudienceRecord.objects.in_bulk([*moving, *late]) if moving or late else {}
+    versions, is_late = audiences_in_flight(), LessThan(F("since"), late_before)
+    counts = versions.aggregate(known=Count("pk"), late=Count("pk", filter=is_late))
+    late_count, moving_count = counts["late"], counts["known"] - counts["late"]
+    moving = versions.filter(~Q(is_late))[:MAX_MOVING] if moving_count else []
+    late = versions.filter(is_late)[:MAX_LATE] if late_count else []
     return Flights(
-        moving=[_in_flight(records[pk], now) for pk in moving],
-        late=[_in_flight(records[pk], now) for pk in late],
+        moving=[_in_flight(record, now) for record in moving],
+        late=[_in_flight(record, now) for record in late],
         moving_count=moving_count,
         late_count=late_count,
     )
-
-
-_COUNTS = CompiledQuery(
-    lambda late_before: (
-        audiences_in_flight()
-        .order_by()
-        .annotate(is_late=Case(When(since__lt=late_before, then=1), default=0))
-        .values("is_late")
-        .annotate(count=Count("pk"))
-        .values_list("is_late", "count", named=True)
-    )
-)
-_MOVING = CompiledQuery(
-    lambda late_before: (
-        audiences_in_flight()
-        .filter(GreaterThanOrEqual(F("since"), late_before))
-        .values_list("pk", named=True)[:MAX_MOVING]
-    )
-)
-_LATE = CompiledQuery(
-    lambda late_before: (
-        audiences_in_flight()
-        .filter(LessThan(F("since"), late_before))
-        .values_list("pk", named=True)[:MAX_LATE]
-    )
-)
 
 
 def _in_flight(record: AudienceRecord, now: datetime) -> InFlightVersion:
@@ -140,7 +109,7 @@ def poll_service(flights: Flights) -> PollResult:
 
 def _pages_to_read(flights: Flights) -> list[str]:
     """Return the pages to read now, first those with versions expected to change."""
-    fresh = timezone.now() - FRESH
+    fresh = clock.now() - FRESH
     due = {f.record.page_id for f in flights.shown if f.record.last_seen_at < fresh}
     moving = {f.record.page_id for f in flights.moving if f.record.latest_status != "pending"}
     # In random order, so that a page that can't be read does not block the others.

@@ -8,7 +8,8 @@ from django.utils import timezone
 
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.queries.overview import DayCount
-from dashboard.operations.typical_times import (
+from dashboard.ledger.states import OperationState
+from dashboard.operations.publish_progress import (
     DAYS,
     QueueTime,
     TypicalTimes,
@@ -29,14 +30,15 @@ from dashboard.web.overview.charts import (
 
 WIDTH, HEIGHT = 140, 60
 LATE_AT_LEAST = timedelta(minutes=5)
-COUNTED = (Outcome.ACCEPTED, Outcome.REJECTED, Outcome.UNKNOWN)
+COUNTED = (OperationState.LIVE, Outcome.REJECTED, Outcome.UNKNOWN)
 
 
 @dataclass(frozen=True)
 class Today:
-    """The operations of today, in the viewer's time zone."""
+    """What happened today, in the viewer's time zone."""
 
     published: int
+    """The versions that went live, by whomever."""
     published_yesterday: int
     failed: int
     operations: int
@@ -54,8 +56,6 @@ class DayRow:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart, with its data as a table."""
-
     rows: list[DayRow]
     """Oldest day first."""
     totals: tuple[int | float | None, ...]
@@ -86,29 +86,30 @@ def sum_today(counts: Iterable[DayCount], today: date) -> Today:
     """Return the sums of today, and the total of unknown outcomes."""
     counts, yesterday = list(counts), today - timedelta(days=1)
 
-    def total(*, day: date | None = None, kind: str = "", outcome: str = "") -> int:
-        return sum(
-            c.count
-            for c in counts
-            if day in (None, c.day) and kind in ("", c.kind) and outcome in ("", c.outcome)
-        )
+    def total(*, day: date | None = None, outcome: str = "") -> int:
+        return sum(c.count for c in counts if day in (None, c.day) and outcome in ("", c.outcome))
 
-    publish, accepted = OperationKind.PUBLISH_VERSION, Outcome.ACCEPTED
+    published = total(day=today, outcome=OperationState.LIVE)
     return Today(
-        published=total(day=today, kind=publish, outcome=accepted),
-        published_yesterday=total(day=yesterday, kind=publish, outcome=accepted),
+        published=published,
+        published_yesterday=total(day=yesterday, outcome=OperationState.LIVE),
         failed=total(day=today, outcome=Outcome.REJECTED),
-        operations=total(day=today),
+        operations=total(day=today) - published,
         unknown=total(outcome=Outcome.UNKNOWN),
     )
 
 
+def chart_days(today: date) -> list[date]:
+    """Return the days that the charts show, oldest first."""
+    return [first_day(today) + timedelta(days=n) for n in range(DAYS)]
+
+
 def publishes_chart(counts: Iterable[DayCount], today: date) -> Chart:
-    """Return publishes per day: succeeded, failed, unknown."""
+    """Return publishes per day: versions that went live, failed, unknown."""
     publishes = (c for c in counts if c.kind == OperationKind.PUBLISH_VERSION)
-    found = {(c.day, c.outcome): c.count for c in publishes}
-    days = _days(today)
-    columns = [tuple(found.get((day, outcome), 0) for outcome in COUNTED) for day in days]
+    by_day = {(c.day, c.outcome): c.count for c in publishes}
+    days = chart_days(today)
+    columns = [tuple(by_day.get((day, outcome), 0) for outcome in COUNTED) for day in days]
     plot = PlotArea(WIDTH, HEIGHT, round_top(max(sum(column) for column in columns)))
     return Chart(
         rows=[DayRow(day, column) for day, column in zip(days, columns, strict=True)],
@@ -128,7 +129,7 @@ def queue_chart(times: Sequence[QueueTime], today: date) -> Chart:
     for time in times:
         day = time.published_at.astimezone(zone).date()
         by_day.setdefault(day, []).append(time.duration.total_seconds())
-    days = _days(today)
+    days = chart_days(today)
     medians = [percentile(by_day.get(day, []), 0.5) for day in days]
     highs = [percentile(by_day.get(day, []), 0.95) for day in days]
     usual = summarize_times(times)
@@ -152,10 +153,6 @@ def health_bars(health: Health) -> list[Bar]:
 def late_after(usual: TypicalTimes | None) -> timedelta:
     """Return the time after which a version in progress is late: at least five minutes."""
     return max(usual.p95, LATE_AT_LEAST) if usual else LATE_AT_LEAST
-
-
-def _days(today: date) -> list[date]:
-    return [first_day(today) + timedelta(days=n) for n in range(DAYS)]
 
 
 def _tone(minute: MinuteBucket | None) -> str:

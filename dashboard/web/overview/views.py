@@ -1,44 +1,57 @@
 """The overview: what needs attention, versions in progress, recent changes, charts."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HTMX_STOP_POLLING
 
-from dashboard.accounts.permissions import may
-from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard import clock
+from dashboard.accounts.authentication import get_preferences
+from dashboard.accounts.preferences import save_preferences
 from dashboard.ledger.queries import overview as queries
-from dashboard.ledger.queries.operations import find_operations
-from dashboard.ledger.queries.pages import page_names
-from dashboard.operations.typical_times import (
+from dashboard.operations.publish_progress import (
     QueueTime,
-    first_day,
     recent_queue_times,
     start_of_day,
     summarize_times,
 )
 from dashboard.service.circuit_breaker import open_circuits
 from dashboard.service.health import health_now
-from dashboard.web.activity.records import RELATED, record_of
-from dashboard.web.activity.views import RIGHTS
-from dashboard.web.approvals.listing import badge_of, read_news
 from dashboard.web.overview import summaries as sums
 from dashboard.web.overview.in_flight import load_flights, poll_service
-from dashboard.web.overview.last_visit import read_last_visit, save_last_visit
-from dashboard.web.overview.outside import MAX_SHOWN, recent_outside_publishes
-from dashboard.web.overview.releases import read_open_releases
+from dashboard.web.overview.live import live_context
 from dashboard.web.ui.htmx import Request, render_partial
 from dashboard.web.ui.polling import wait_s
 from dashboard.web.ui.query_params import int_param
 
 TEMPLATE = "overview/overview.html"
-MAX_RECENT = 8
+PAUSE = timedelta(minutes=15)
+"""After a longer pause a new visit begins; a reload belongs to the same visit. Our choice."""
+
+
+@dataclass(frozen=True)
+class LastVisit:
+    """The end of the visit before this one, and the latest request of this one."""
+
+    since: datetime | None
+    """None on the first visit."""
+    now: datetime
+
+
+def _read_last_visit(user: User, now: datetime) -> LastVisit:
+    """Return the last visit of a user; no query."""
+    preferences = get_preferences(user)
+    last = preferences.overview_seen_at
+    is_new = last is not None and now - last > PAUSE
+    return LastVisit(last if is_new else preferences.overview_since, now)
 
 
 @require_GET
@@ -46,8 +59,8 @@ def overview(request: Request) -> HttpResponse:
     """Show the overview from the ledger alone; its partial `flight` polls the service."""
     if request.htmx.target == "flight":
         return _poll_flights(request)
-    now = timezone.now()
-    visit = read_last_visit(request.user, now)
+    now = clock.now()
+    visit = _read_last_visit(request.user, now)
     since = visit.since or now
     audiences = queries.count_audiences(since, request.user)
     context = {
@@ -64,25 +77,26 @@ def overview(request: Request) -> HttpResponse:
         "has_embedded_service": settings.EMBEDDED_API,
     }
     times = recent_queue_times(timezone.localdate(now))
-    context |= _live_context(request, now, times) | _charts(now, times)
+    context |= live_context(request, now, times) | _charts(now, times)
     return render_partial(request, TEMPLATE, context)
 
 
 @require_POST
 def overview_visited(request: Request) -> HttpResponse:
     """Record the visit: the page sends this when it is opened, as no GET writes."""
-    save_last_visit(request.user, timezone.now())
+    visit = _read_last_visit(request.user, clock.now())
+    save_preferences(request.user, overview_since=visit.since, overview_seen_at=visit.now)
     return HttpResponse(status=204) if request.htmx else redirect("overview")
 
 
 def _poll_flights(request: Request) -> HttpResponse:
     """Poll the service for the versions in progress, and schedule the next poll."""
-    now = timezone.now()
+    now = clock.now()
     times = recent_queue_times(timezone.localdate(now))
     before = load_flights(now, sums.late_after(summarize_times(times)))
     result = poll_service(before)
     polls = 0 if result.changes else int_param(request.GET.get("polls", "")) + 1
-    context = _live_context(request, timezone.now(), times)
+    context = live_context(request, clock.now(), times)
     context |= {
         "poll_result": result,
         "polls": polls,
@@ -92,42 +106,10 @@ def _poll_flights(request: Request) -> HttpResponse:
     return render_partial(request, TEMPLATE, context, parts=("flight",), status=status)
 
 
-def _live_context(request: Request, now: datetime, times: Sequence[QueueTime]) -> dict[str, Any]:
-    """Return the context that is polled while a version or an operation is in progress."""
-    recent = list(find_operations().prefetch_related(*RELATED)[:MAX_RECENT])
-    attention = queries.operations_needing_attention(now)
-    usual = summarize_times(times)
-    flights = load_flights(now, sums.late_after(usual))
-    releases = read_open_releases()
-    outside_publishes = recent_outside_publishes(now)
-    page_ids = [operation.page_id for operation in recent]
-    return {
-        "usual": usual,
-        "flights": flights,
-        "is_moving": bool(
-            flights.shown
-            or releases.running
-            or any(operation.outcome == Outcome.SENDING for operation in recent)
-        ),
-        "releases": releases,
-        "approvals": read_news(request.user, now),
-        "badge_of": badge_of,
-        "page_names": page_names([*page_ids, *(one.record.page_id for one in flights.shown)]),
-        "records": [record_of(operation) for operation in recent],
-        "outside_publishes": outside_publishes[:MAX_SHOWN],
-        "outside_is_more": len(outside_publishes) > MAX_SHOWN,
-        "attention_count": attention.count + flights.late_count + releases.held_count,
-        "attention": attention,
-        "attention_items": [
-            (one, may(request, RIGHTS[OperationKind(one.kind)])) for one in attention.shown
-        ],
-    }
-
-
 def _charts(now: datetime, times: Sequence[QueueTime]) -> dict[str, Any]:
     today = timezone.localdate(now)
-    since = start_of_day(first_day(today))
-    counts, health = queries.count_operations_by_day(since), health_now()
+    starts = {day: start_of_day(day) for day in sums.chart_days(today)}
+    counts, health = queries.count_operations_by_day(starts), health_now()
     return {
         "today": sums.sum_today(counts, today),
         "publishes": sums.publishes_chart(counts, today),

@@ -3,13 +3,18 @@
 import re
 import shlex
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
-from dashboard.client.calls import path
+from django.conf import settings
+from django.utils.functional import cached_property
+
+from dashboard.accounts.sessions import absolute_url
+from dashboard.client.session import path
 from dashboard.contract.metadata import FIELDS, Metadata, MetadataRequest
 from dashboard.contract.pages import Action, PageItem, Script
+from dashboard.service.reading import ReadResult
+from dashboard.web.ui.htmx import Request
 from dashboard.web.ui.markdown import is_linkable
 
 _COLOR = re.compile(r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})", re.IGNORECASE)
@@ -17,41 +22,32 @@ _COLOR = re.compile(r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})", re.IGNORECASE
 
 @dataclass(frozen=True)
 class MetadataField:
-    """One field: its name on the wire and the value sent for it."""
-
     name: str
     value: Any
     was_sent: bool
 
     @property
     def is_set(self) -> bool:
-        """Whether it has a value."""
         return self.value not in (None, "", [])
 
     @property
     def is_list(self) -> bool:
-        """Whether it has several values."""
         return isinstance(self.value, list)
 
     @property
     def is_link(self) -> bool:
-        """Whether its value is a URL, judged from its name."""
         return self.name.endswith("Url")
 
     @property
     def color(self) -> str:
-        """A color that is safe to render; empty if there is none."""
         is_color = self.name == "themeColor" and _COLOR.fullmatch(str(self.value))
         return str(self.value) if is_color else ""
 
 
 @dataclass(frozen=True)
 class PageBody:
-    """A page's content, as the template shows it."""
-
     page: PageItem
     curl: str
-    """The request for it as a shell command."""
 
     @cached_property
     def actions(self) -> list[Action]:
@@ -62,14 +58,12 @@ class PageBody:
 
     @cached_property
     def header_action(self) -> Action | None:
-        """The action that `headerActionId` names."""
         wanted = self.page.header_action_id
         named = (action for action in self.page.actions if action.action_id == wanted)
         return next(named, None) if wanted else None
 
     @cached_property
     def paragraphs(self) -> list[str]:
-        """The paragraphs of its context, which blank lines separate."""
         parts = re.split(r"\r?\n\s*\n", self.page.page_context)
         return [part.strip("\r\n") for part in parts if part.strip()]
 
@@ -80,8 +74,24 @@ class PageBody:
         return [MetadataField(name, sent.get(name), name in sent) for name in FIELDS]
 
 
+def page_context(request: Request, reading: ReadResult[PageItem]) -> dict[str, Any]:
+    page = reading.value
+    service = settings.SERVICE_URL or absolute_url(request, "/")
+    return {
+        "here": "pages",
+        "reading": reading,
+        "page": page,
+        "body": PageBody(page, curl_command(service, "pages", page.page_id)),
+        "search_result": search_result(page.metadata, title=page.title),
+        "social_card": social_card(page.metadata, title=page.title),
+    }
+
+
+def footer_link_count(page: PageItem) -> int:
+    return sum(len(group.links or []) for group in page.footer_links or [])
+
+
 def language_of(script: Script) -> str:
-    """Guess the language for the syntax highlighting of a script."""
     return "html" if (script.content or "").lstrip().startswith("<") else "javascript"
 
 
@@ -93,8 +103,6 @@ def curl_command(service_url: str, *segments: str) -> str:
 
 @dataclass(frozen=True)
 class LinkPreview:
-    """A preview of a link to a page, derived from its metadata."""
-
     site: str
     """The site's name or a breadcrumb of the URL."""
     title: str
@@ -105,22 +113,22 @@ class LinkPreview:
 
 def search_result(metadata: MetadataRequest | None, *, title: str) -> LinkPreview:
     """Preview the page in a search engine's results (our choice: metadata, then the title)."""
-    given = metadata or MetadataRequest()
+    fields = metadata or MetadataRequest()
     return LinkPreview(
-        site=_breadcrumb(given.canonical_url),
-        title=given.title or title,
-        description=given.description or "",
+        site=_breadcrumb(fields.canonical_url),
+        title=fields.title or title,
+        description=fields.description or "",
     )
 
 
 def social_card(metadata: MetadataRequest | None, *, title: str) -> LinkPreview:
     """Preview a shared link (our choice: Open Graph, Twitter, then the page's own metadata)."""
-    given = metadata or MetadataRequest()
-    images = (given.og_image_url, given.twitter_image_url) if isinstance(given, Metadata) else ()
+    fields = metadata or MetadataRequest()
+    images = (fields.og_image_url, fields.twitter_image_url) if isinstance(fields, Metadata) else ()
     return LinkPreview(
-        site=given.og_site_name or _breadcrumb(given.og_url or given.canonical_url),
-        title=given.og_title or given.twitter_title or given.title or title,
-        description=given.og_description or given.twitter_description or "",
+        site=fields.og_site_name or _breadcrumb(fields.og_url or fields.canonical_url),
+        title=fields.og_title or fields.twitter_title or fields.title or title,
+        description=fields.og_description or fields.twitter_description or "",
         image_url=next((url for url in images if url and is_linkable(url)), ""),
     )
 

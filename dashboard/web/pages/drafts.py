@@ -18,7 +18,7 @@ from django.urls import reverse
 
 from dashboard.ledger.drafts import delete_draft, save_draft
 from dashboard.operations.execution import read_operation_key
-from dashboard.web.pages.forms.submitted import TypedPage, as_submitted, is_blank, typed_page
+from dashboard.web.pages.forms.page import TypedPage, as_submitted, is_blank, typed_page
 from dashboard.web.ui.htmx import Request
 
 DRAFT_FIELD = "draft"
@@ -29,25 +29,19 @@ _TICKET_MAX_AGE = timedelta(days=30)
 
 @dataclass(frozen=True)
 class Ticket:
-    """The user and the key of a draft."""
-
     user_id: int
     key: str
 
     def signed(self) -> str:
-        """Return the signed text for the form's hidden field."""
         return signing.dumps([self.user_id, self.key], salt=_SALT)
 
     @property
     def url(self) -> str:
-        """The URL at which the user continues the draft."""
         return f"{reverse('page-create')}?{DRAFT_FIELD}={self.key}"
 
 
 @dataclass(frozen=True)
 class DraftSaveResult:
-    """The result of saving a draft: when it was saved, or that it is too long."""
-
     at: datetime | None = None
     too_long: bool = False
 
@@ -70,8 +64,11 @@ def ticket_for(request: Request) -> Ticket:
     return ticket if ticket and is_mine else Ticket(request.user.pk, str(uuid4()))
 
 
+def forget_draft(request: Request) -> None:
+    delete_draft(request.user.pk, ticket_for(request).key)
+
+
 def save_form(ticket: Ticket, typed: TypedPage, data: Mapping[str, Any]) -> DraftSaveResult:
-    """Save what was typed as a draft; delete the draft if the form is blank."""
     if is_blank(typed):
         delete_draft(ticket.user_id, ticket.key)
         return DraftSaveResult()

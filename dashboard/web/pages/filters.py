@@ -1,53 +1,136 @@
-"""Filters of the page list, with the number of pages for each option."""
+"""The list of pages: its search, filters, columns and orders."""
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
+
+from django.db.models import QuerySet
 
 from dashboard.contract.pages import PageStatus, PageType
 from dashboard.ledger.models import PageRecord
-from dashboard.ledger.page_flags import AUDIENCE_FLAGS
-from dashboard.ledger.queries.filter_values import values_found
-from dashboard.ledger.queries.pages import (
-    NOT_GIVEN,
-    PAGE_SORTS,
-    Tally,
-    count_flags,
-    find_pages,
+from dashboard.ledger.queries.pages import AUDIENCE_FLAGS, NOT_GIVEN, Tally, count_flags, find_pages
+from dashboard.ledger.queries.rows import existing_values
+from dashboard.saved_views.models import ListName
+from dashboard.web.audiences.markup import flag_label
+from dashboard.web.lists.columns import Column, Columns
+from dashboard.web.lists.definition import ListDefinition
+from dashboard.web.lists.filters import SEARCH, Choice, FilterOption
+from dashboard.web.lists.state import ListState
+from dashboard.web.ui.csv import Cell, date_cell
+from dashboard.web.ui.markup import STATUSES, page_type, status_badge
+
+
+def page_status(value: str) -> str:
+    """Return the label of a page's status; an unknown one has its own name."""
+    label, _, _ = STATUSES.get(value, (value, "", ""))
+    return "Unknown" if value == NOT_GIVEN else label
+
+
+STATUS = Choice(
+    "status",
+    "Status",
+    several=True,
+    values=(PageStatus.PUBLISHED, PageStatus.DRAFT, PageStatus.ARCHIVED),
+    others={*PageStatus, NOT_GIVEN},
+    find=partial(existing_values, PageRecord, "status"),
+    label_of=page_status,
+    badge_of=lambda value: "Unknown" if value == NOT_GIVEN else status_badge(value),
 )
-from dashboard.web.pages.listing import PageQuery
-from dashboard.web.ui.ignored_values import KnownValues
-from dashboard.web.ui.tables import FilterOption, choices
-
-STATUSES = [PageStatus.PUBLISHED, PageStatus.DRAFT, PageStatus.ARCHIVED]
-KNOWN_VALUES = {
-    "status": KnownValues(
-        "Status", {*PageStatus, NOT_GIVEN}, partial(values_found, PageRecord, "status")
+TYPE = Choice(
+    "type",
+    "Type",
+    several=True,
+    values=[*PageType],
+    others=[NOT_GIVEN],
+    find=partial(existing_values, PageRecord, "page_type"),
+    label_of=lambda value: "Unknown" if value == NOT_GIVEN else page_type(value),
+    icon="tag",
+)
+FLAG = Choice(
+    "flag",
+    "Audiences",
+    several=True,
+    values=[*AUDIENCE_FLAGS],
+    label_of=flag_label,
+    icon="audience",
+    missing_label="Filter",
+)
+PAGES = ListDefinition(
+    name=ListName.PAGES,
+    search=SEARCH,
+    filters=(STATUS, TYPE, FLAG),
+    columns=Columns(
+        (
+            Column("name", "Name and title", sort="name", csv=Cell("Name", "page.name")),
+            Column("type", "Type", sort="type", csv=Cell("Type", "page.page_type")),
+            Column("status", "Status", sort="status", csv=Cell("Status", "page.status")),
+            Column(
+                *("audiences", "Audiences"),
+                sort="-audiences",
+                classes="numeric",
+                csv=Cell("Audiences", "page.audiences_count"),
+            ),
+            Column(
+                *("updated", "Updated"),
+                sort="-updated",
+                classes="numeric",
+                csv=date_cell("Updated", "page.updated_at"),
+            ),
+            Column(
+                *("created", "Created"),
+                classes="numeric",
+                csv=date_cell("Created", "page.created_at"),
+            ),
+            Column("brand", "Brand ID", csv=Cell("Brand", "page.brand_id")),
+            Column("id", "Page ID", csv=Cell("Page", "page.page_id")),
+        ),
+        default=("name", "type", "status", "audiences", "updated"),
     ),
-    "type": KnownValues(
-        "Type", {*PageType, NOT_GIVEN}, partial(values_found, PageRecord, "page_type")
+    csv=(
+        "id",
+        Cell("Tenant", "page.tenant_id"),
+        "brand",
+        "name",
+        Cell("Title", "page.title"),
+        *("type", "status", "audiences", "created", "updated"),
+        date_cell("Archived", "page.archived_at"),
+        date_cell("Deleted", "page.deleted_at"),
+        Cell("Last seen", "last_seen_at"),
     ),
-    "flag": KnownValues("Filter", {*AUDIENCE_FLAGS}),
-    "sort": KnownValues("Order", {*PAGE_SORTS}),
-}
-"""The values of the list's filters."""
+    start="after",
+    cursor="cursor",
+    progress=("read",),
+    find=lambda state: find_pages(**filters_of(state)),
+)
 
 
-def page_filters(query: PageQuery, tally: Tally) -> dict[str, list[FilterOption]]:
-    """Return the options of every filter, with the number of pages for each but the flags."""
+def filters_of(state: ListState) -> dict[str, Any]:
     return {
-        "statuses": choices(STATUSES, tally.by_status(query.types), query.statuses),
-        "types": choices(PageType, tally.by_type(query.statuses), query.types),
-        "flags": flag_options(query, counted=False),
+        "words": state.words,
+        "statuses": state.values(STATUS),
+        "types": state.values(TYPE),
+        "flags": state.values(FLAG),
     }
 
 
-def flag_options(query: PageQuery, *, counted: bool) -> list[FilterOption]:
+def filter_options(state: ListState, tally: Tally) -> dict[str, list[FilterOption]]:
+    """Return the options of every filter, with the number of pages for each but the flags."""
+    statuses, types = state.values(STATUS), state.values(TYPE)
+    return {
+        STATUS.param: STATUS.options(tally.by_status(types), statuses),
+        TYPE.param: TYPE.options(tally.by_type(statuses), types),
+        FLAG.param: flag_options(state, counted=False),
+    }
+
+
+def flag_options(state: ListState, *, counted: bool) -> list[FilterOption]:
     """Return the options of the audience flags; one query if counted.
 
     The browser fetches the counts when the menu is opened.
     """
     counts: Mapping[str, int] = {}
     if counted:
-        pages = find_pages(words=query.words, statuses=query.statuses, types=query.types)
+        pages: QuerySet[PageRecord] = find_pages(**filters_of(state) | {"flags": ()})
         counts = count_flags(pages)
-    return [FilterOption(flag, counts.get(flag), flag in query.flags) for flag in AUDIENCE_FLAGS]
+    chosen = state.values(FLAG)
+    return [FilterOption(flag, counts.get(flag), flag in chosen) for flag in AUDIENCE_FLAGS]

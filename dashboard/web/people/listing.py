@@ -1,27 +1,29 @@
 """Rows and context of the list of people. Nothing is cached or stored."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from urllib.parse import quote_plus
 
-from dashboard.client import InvalidRequestError, NotFoundError
-from dashboard.contract.envelope import ListEnvelope
+from dashboard.client import APIError, InvalidRequestError, NotFoundError
 from dashboard.contract.people import Person
-from dashboard.contract.resource import UnreadableValue
+from dashboard.contract.resource import ListEnvelope, UnreadableValue
 from dashboard.ledger.models import AudienceRecord
 from dashboard.ledger.queries.audiences import audiences_of_person
 from dashboard.service.reading import read_people
 from dashboard.web.people.match_highlighting import PersonMatch
 from dashboard.web.people.query import PageCursor, PeopleQuery
-from dashboard.web.ui.load_more import PAGE_SIZE
 from dashboard.web.ui.match_highlighting import query_words
+from dashboard.web.ui.query_params import PAGE_SIZE
 
 MAX_AUDIENCES = 50
+EXPORT_PAGE_SIZE = 200
+"""People per request; the service may return fewer (spec: its maximum is not shown)."""
+MAX_PAGES = 20_000
+"""Pages after which a list is considered endless."""
 
 
 @dataclass(frozen=True)
 class PersonRow:
-    """One person of the list."""
-
     person: Person
     number: int
     """Their position in the whole result, counted from 1."""
@@ -78,7 +80,7 @@ def read_people_list(query: PeopleQuery) -> PeopleListContext:
     try:
         return _read(query)
     except (InvalidRequestError, NotFoundError):
-        if not query.at.cursor and query.size == PAGE_SIZE:
+        if not query.at.cursor and query.state.size == PAGE_SIZE:
             raise
     return _read(replace(query.first, person=query.person), is_restarted=True)
 
@@ -105,21 +107,21 @@ def open_person(people: PeopleListContext) -> OpenPerson:
 
 
 def _read(query: PeopleQuery, *, is_restarted: bool = False) -> PeopleListContext:
-    found = read_people(words=query.words, cursor=query.at.cursor or None, limit=query.size)
-    shown = query.at.before + len(found.items) + len(found.unreadable_items)
+    reading = read_people(words=query.words, cursor=query.at.cursor or None, limit=query.state.size)
+    shown = query.at.before + len(reading.items) + len(reading.unreadable_items)
     # A cursor that was used already would lead in a circle.
     used = {page.cursor for page in (*query.back, query.at)}
     following = None
-    if found.has_more and found.next_cursor and found.next_cursor not in used:
-        following = query.further(PageCursor(shown, found.next_cursor))
+    if reading.has_more and reading.next_cursor and reading.next_cursor not in used:
+        following = query.further(PageCursor(shown, reading.next_cursor))
     return PeopleListContext(
         query=query,
-        rows=_rows(query, found),
+        rows=_rows(query, reading),
         shown=shown,
-        total=found.total_count,
-        unreadable=found.unreadable_items,
+        total=reading.total_count,
+        unreadable=reading.unreadable_items,
         next=following,
-        is_cut=found.has_more and following is None,
+        is_cut=reading.has_more and following is None,
         is_restarted=is_restarted,
     )
 
@@ -142,3 +144,40 @@ def _rows(query: PeopleQuery, found: ListEnvelope[Person]) -> list[PersonRow]:
         )
         for row, person in zip(rows, found.items, strict=True)
     ]
+
+
+def exported_people(words: str, first: ListEnvelope[Person]) -> Iterator[Person | str]:
+    """Yield each person, then a line on anything that is missing.
+
+    Reads from the first page until the service reports no more; raises nothing.
+    """
+    page, done, unreadable, used = first, 0, 0, set[str]()
+    while True:
+        yield from page.items
+        done += len(page.items)
+        unreadable += len(page.unreadable_items)
+        if not page.has_more:
+            break
+        problem = _next_page_problem(page, used)
+        if not problem:
+            used.add(page.next_cursor or "")
+            try:
+                page = read_people(words=words, cursor=page.next_cursor, limit=EXPORT_PAGE_SIZE)
+            except APIError as error:
+                problem = str(error)
+        if problem:
+            yield f"Incomplete, {done:,} of {page.total_count:,} exported: {problem}"
+            break
+    if unreadable:
+        yield f"Unreadable, not exported: {unreadable:,}."
+
+
+def _next_page_problem(page: ListEnvelope[Person], used: set[str]) -> str:
+    """Return why the next page can't be requested; "" if it can."""
+    if not page.next_cursor:
+        return "The service reports more but returned no cursor."
+    if page.next_cursor in used:
+        return "The service returned a cursor that was already used."
+    if not (page.items or page.unreadable_items):
+        return "The service reports more but returned an empty page."
+    return f"The list didn't end after {MAX_PAGES:,} pages." if len(used) == MAX_PAGES else ""

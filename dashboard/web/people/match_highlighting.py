@@ -6,8 +6,8 @@ comparison: each word of the query, ignoring case and accents, within one field.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
+from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -16,7 +16,7 @@ from dashboard.web.ui.markup import value_or_none
 from dashboard.web.ui.match_highlighting import FoldedText, render_segments
 
 SEARCHED = ("name", "email", "domain", "slug", "phone_number")
-"""The searched fields. Source: DESIGN.md, Search."""
+"""The fields that the built-in API searches."""
 
 
 @dataclass(frozen=True)

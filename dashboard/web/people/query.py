@@ -6,35 +6,50 @@ of the earlier pages.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from urllib.parse import urlencode
 
 from django.http import QueryDict
+from django.utils.functional import cached_property
 
-from dashboard.web.ui.columns import Column, Columns, ShownColumns
-from dashboard.web.ui.density import density_param
-from dashboard.web.ui.load_more import MAX_SHOWN, PAGE_SIZE, size_param
-from dashboard.web.ui.query_params import int_param, search_param
-from dashboard.web.ui.saved_views import hint_param
+from dashboard.saved_views.models import ListName
+from dashboard.web.lists.columns import Column, Columns
+from dashboard.web.lists.definition import ListDefinition
+from dashboard.web.lists.filters import SEARCH
+from dashboard.web.lists.state import ListState
+from dashboard.web.ui.csv import Cell, date_cell
+from dashboard.web.ui.query_params import MAX_SHOWN, PAGE_SIZE, SHOW, int_param
 from dashboard.web.ui.urls import cached_reverse
 
 MAX_BACK_CHARACTERS = 800
 """Total length of the earlier cursors: servers limit a URL to 4,094 characters."""
-
-COLUMNS = Columns(
-    (
-        Column("name", "Name and email"),
-        Column("domain", "Domain", classes="hide-on-phone"),
-        Column("phone", "Phone", classes="hide-on-phone"),
-        Column("updated", "Updated", classes="numeric"),
-        Column("created", "Created", classes="numeric"),
-        Column("slug", "Slug"),
-        Column("linkedin", "LinkedIn"),
-        Column("id", "Person ID"),
+BACK, PERSON, ROW = "back", "person", "row"
+"""The parameters of the earlier pages, and of the open person."""
+PEOPLE = ListDefinition(
+    name=ListName.PEOPLE,
+    search=SEARCH,
+    columns=Columns(
+        (
+            Column("name", "Name and email", csv=Cell("Name", "name")),
+            Column("domain", "Domain", classes="hide-on-phone", csv=Cell("Domain", "domain")),
+            Column("phone", "Phone", classes="hide-on-phone", csv=Cell("Phone", "phone_number")),
+            Column("updated", "Updated", classes="numeric", csv=date_cell("Updated", "updated_at")),
+            Column("created", "Created", classes="numeric", csv=date_cell("Created", "created_at")),
+            Column("slug", "Slug", csv=Cell("Slug", "slug")),
+            Column("linkedin", "LinkedIn", csv=Cell("LinkedIn", "linkedin_profile_url")),
+            Column("id", "Person ID", csv=Cell("Person", "person_id")),
+        ),
+        default=("name", "domain", "phone", "updated"),
     ),
-    default=("name", "domain", "phone", "updated"),
+    csv=(
+        "id",
+        Cell("Tenant", "tenant_id"),
+        "name",
+        Cell("Email", "email"),
+        *("domain", "slug", "phone", "linkedin", "created", "updated"),
+    ),
+    start="after",
+    cursor="cursor",
+    progress=(BACK,),
 )
-DEFAULT_COLUMNS = COLUMNS.choose("")
 
 
 @dataclass(frozen=True)
@@ -56,61 +71,49 @@ class PageCursor:
         return cls(int_param(before), cursor) if dash and before.isdecimal() else None
 
 
-START = PageCursor()
-
-
 @dataclass(frozen=True)
 class PeopleQuery:
     """The people to show: a search, a window of its result, and the open person."""
 
-    words: str = ""
-    at: PageCursor = START
+    state: ListState
     back: tuple[PageCursor, ...] = ()
     """The starts of the earlier pages, the nearest last; distant ones are left out."""
     person: str = ""
     """The id of the open person."""
     row: int = 0
     """The row of an open person without an id; counts from 1."""
-    size: int = PAGE_SIZE
-    """The maximum number of people."""
-    columns: ShownColumns = DEFAULT_COLUMNS
-    density: str = ""
-    """One of DENSITIES, or empty."""
-    view: str = ""
-    """The hint of the saved view that is shown: see `web/ui/saved_views.py`."""
 
     @classmethod
-    def from_params(cls, params: QueryDict) -> "PeopleQuery":
-        """Parse `?q= cursor= after= back= person= row= show= columns= density= view=`."""
-        back = map(PageCursor.from_param, params.getlist("back"))
-        cursor = params.get("cursor", "")
+    def of(cls, state: ListState, params: QueryDict) -> "PeopleQuery":
+        """Add what only this list has: `?back= person= row=`."""
+        back = map(PageCursor.from_param, params.getlist(BACK))
         return cls(
-            words=search_param(params),
-            at=PageCursor(int_param(params.get("after", "")), cursor) if cursor else START,
-            back=_nearest(filter(None, back)) if cursor else (),
-            person=params.get("person", "").replace("\0", ""),
-            row=int_param(params.get("row", "")),
-            size=size_param(params),
-            columns=COLUMNS.choose(params.get("columns", "")),
-            density=density_param(params),
-            view=hint_param(params),
+            state if state.cursor else replace(state, start_text=""),
+            back=_nearest(filter(None, back)) if state.cursor else (),
+            person=params.get(PERSON, "").replace("\0", ""),
+            row=int_param(params.get(ROW, "")),
         )
 
     @property
+    def words(self) -> str:
+        return self.state.words
+
+    @property
+    def at(self) -> PageCursor:
+        """Where the window begins."""
+        return PageCursor(self.state.start, self.state.cursor)
+
+    @property
     def is_open(self) -> bool:
-        """Whether a person is open."""
         return bool(self.person or self.row)
 
     @property
     def first(self) -> "PeopleQuery":
         """The same search from its start."""
-        return PeopleQuery(
-            words=self.words, columns=self.columns, density=self.density, view=self.view
-        )
+        return PeopleQuery(self.state.from_start)
 
     @property
     def closed(self) -> "PeopleQuery":
-        """The same window without an open person."""
         return replace(self, person="", row=0)
 
     @property
@@ -118,12 +121,11 @@ class PeopleQuery:
         """The page before this; None if unknown."""
         if not self.back:
             return None
-        return replace(self.first, at=self.back[-1], back=self.back[:-1])
+        return self._from(self.back[-1], self.back[:-1])
 
     def further(self, place: PageCursor) -> "PeopleQuery":
         """Return the query of a later page."""
-        back = _nearest((*self.back, self.at))
-        return replace(self.first, at=place, back=back)
+        return self._from(place, _nearest((*self.back, self.at)))
 
     def grown(self, more: "PeopleQuery", end: int) -> "PeopleQuery":
         """Extend the window by `more`, a page up to the person of number `end`.
@@ -134,39 +136,40 @@ class PeopleQuery:
             return more
         size = end - self.at.before
         if size <= MAX_SHOWN:
-            return replace(self, size=max(size, PAGE_SIZE))
+            return replace(self, state=replace(self.state, size=max(size, PAGE_SIZE)))
         return self if self.is_open else more
 
     def opened_in(self, shown: "PeopleQuery") -> "PeopleQuery":
         """Return the `shown` list with this query's person open."""
         before = self.at.before - shown.at.before
-        if self.words != shown.words or not 0 <= before < shown.size:
+        if self.words != shown.words or not 0 <= before < shown.state.size:
             return self
         return replace(shown, person=self.person, row=self.row and self.row + before)
 
     @cached_property
     def url(self) -> str:
-        """The URL of this query, such as `/people/?q=ada`."""
-        params: dict[str, object] = {
-            "q": self.words,
-            "cursor": self.at.cursor,
-            "after": self.at.before,
-            "back": [page.to_param() for page in self.back],
-            "person": self.person,
-            "row": self.row,
-            "show": self.size if self.size > PAGE_SIZE else 0,
-            "columns": self.columns.param,
-            "density": self.density,
-            "view": self.view,
+        place: dict[str, str | int | list[str]] = {
+            PEOPLE.cursor: self.at.cursor,
+            PEOPLE.start: self.at.before,
+            BACK: [page.to_param() for page in self.back],
+            PERSON: self.person,
+            ROW: self.row,
+            SHOW: self.state.size if self.state.size > PAGE_SIZE else 0,
         }
-        query = urlencode({name: value for name, value in params.items() if value}, doseq=True)
-        return cached_reverse("people-list") + (f"?{query}" if query else "")
+        more = {name: value for name, value in place.items() if value}
+        return cached_reverse("people-list") + self.state.url(**more).removesuffix("?")
 
     @property
     def export_url(self) -> str:
-        """The URL of the CSV export."""
-        query = urlencode({"q": self.words}) if self.words else ""
-        return cached_reverse("people-export") + (f"?{query}" if query else "")
+        search = ListState(
+            PEOPLE,
+            {list_filter: self.state.values(list_filter) for list_filter in PEOPLE.narrowing},
+        )
+        return cached_reverse("people-export") + search.url().removesuffix("?")
+
+    def _from(self, place: PageCursor, back: tuple[PageCursor, ...]) -> "PeopleQuery":
+        start = replace(self.state.from_start, cursor=place.cursor, start_text=str(place.before))
+        return PeopleQuery(start, back)
 
 
 def _nearest(pages: Iterable[PageCursor]) -> tuple[PageCursor, ...]:

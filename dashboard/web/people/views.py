@@ -14,16 +14,20 @@ from django.views.decorators.http import require_GET
 from django_htmx.http import push_url, replace_url, reswap, retarget
 
 from dashboard.client import APIError
-from dashboard.ledger.models.saved_views import ListName
 from dashboard.service.reading import read_people
-from dashboard.web.people import export
-from dashboard.web.people.listing import open_person, read_people_list
-from dashboard.web.people.query import COLUMNS, PeopleQuery
+from dashboard.web.lists.saved_views import opens_saved_views
+from dashboard.web.lists.state import ListState, open_list
+from dashboard.web.people.listing import (
+    EXPORT_PAGE_SIZE,
+    exported_people,
+    open_person,
+    read_people_list,
+)
+from dashboard.web.people.query import PEOPLE, PeopleQuery
 from dashboard.web.ui.csv import csv_response
 from dashboard.web.ui.failures import explain
 from dashboard.web.ui.htmx import Request, block_name, render_partial
-from dashboard.web.ui.load_more import browser_query
-from dashboard.web.ui.saved_views import ListViews, opens_saved_views, views_of_list
+from dashboard.web.ui.query_params import browser_query
 
 LIST = "people/list.html"
 PARTS = ("results", "rows", "person")
@@ -33,24 +37,23 @@ ERROR_PARTIALS = {"results": "results", "rows": "list-pagination", "person": "pe
 
 @require_GET
 @never_cache
-@opens_saved_views(ListName.PEOPLE, COLUMNS)
+@opens_saved_views(PEOPLE)
 def people_list(request: Request) -> HttpResponse:
     """List or search people by `?q= cursor= columns=`; `person=` opens one of them."""
-    saved = views_of_list(request, ListName.PEOPLE, columns=COLUMNS)
-    query = replace(PeopleQuery.from_params(request.GET), view=saved.hint)
+    query = PeopleQuery.of(open_list(request, PEOPLE), request.GET)
     try:
         people = read_people_list(query)
     except APIError as error:
-        return _show_failure(request, query, error, saved)
+        return _show_failure(request, query, error)
     opened = open_person(people) if people.query.is_open else None
     context = {
         "here": "people",
+        "state": people.query.state,
         "query": people.query,
         "people": people,
         "failure": None,
         "opened": opened,
         "shows_person": people.query.is_open,
-        "saved": saved,
     }
     if people.is_restarted and request.htmx.target in ("rows", "person"):
         response = _show_in(request, "results", context | {"updates_toolbar": True})
@@ -60,7 +63,7 @@ def people_list(request: Request) -> HttpResponse:
     if request.htmx.target == "rows":
         grown = _browser_people_query(request).grown(people.query, people.shown)
         return replace_url(response, grown.url)
-    return _with_browser_url(request, _shown_query(query, saved), response)
+    return _with_browser_url(request, _shown_query(query), response)
 
 
 @require_GET
@@ -69,37 +72,37 @@ def people_export(request: Request) -> StreamingHttpResponse:
 
     Raises APIError if the first page can't be read.
     """
-    words = PeopleQuery.from_params(request.GET).words
-    first = read_people(words=words, limit=export.PAGE_SIZE)
-    rows = export.rows(words, first)
-    return csv_response(f"people-{timezone.localdate():%Y-%m-%d}.csv", export.COLUMNS, rows)
+    words = ListState.parse(PEOPLE, request.GET).words
+    first = read_people(words=words, limit=EXPORT_PAGE_SIZE)
+    rows = exported_people(words, first)
+    return csv_response(f"people-{timezone.localdate():%Y-%m-%d}.csv", PEOPLE.cells, rows)
 
 
-def _shown_query(query: PeopleQuery, saved: ListViews) -> PeopleQuery:
+def _shown_query(query: PeopleQuery) -> PeopleQuery:
     """Return the query for the browser's URL: with the hint only if it would show another view."""
-    return replace(query, view=saved.hint if saved.needs_hint else "")
+    saved = query.state.saved
+    state = replace(query.state, view=saved.hint if saved.needs_hint else "")
+    return replace(query, state=state)
 
 
-def _show_failure(
-    request: Request, query: PeopleQuery, error: APIError, saved: ListViews
-) -> HttpResponse:
+def _show_failure(request: Request, query: PeopleQuery, error: APIError) -> HttpResponse:
     """Render the error in the target's partial; the search stays as typed."""
     failure = explain(error)
     partial = ERROR_PARTIALS.get(request.htmx.target or "")
     context = {
         "here": "people",
+        "state": query.state,
         "query": query,
         "people": None,
         "opened": None,
         "failure": failure,
         "shows_person": partial == "person",
         "updates_toolbar": partial == "results",
-        "saved": saved,
     }
     if partial is None or request.htmx.history_restore_request:
         return render_partial(request, LIST, context, status=failure.status)
     response = _show_in(request, partial, context, status=failure.status)
-    return _with_browser_url(request, _shown_query(query, saved), response)
+    return _with_browser_url(request, _shown_query(query), response)
 
 
 def _show_in(
@@ -127,5 +130,5 @@ def _with_browser_url(request: Request, query: PeopleQuery, response: HttpRespon
 
 
 def _browser_people_query(request: Request) -> PeopleQuery:
-    """Return the query of the URL that the browser shows."""
-    return PeopleQuery.from_params(browser_query(request))
+    params = browser_query(request)
+    return PeopleQuery.of(ListState.parse(PEOPLE, params), params)

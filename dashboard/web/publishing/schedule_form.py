@@ -2,15 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from datetime import UTC
 
 from django.utils import timezone
+from django.utils.functional import cached_property
 
+from dashboard import clock
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.schedules import AmbiguousTimeError, ScheduledMoment, parse_moment
-from dashboard.web.publishing.markup import utc_text
 from dashboard.web.releases.markup import clock_time
-from dashboard.web.ui.time_zones import BROWSER_CHOICE, Choices, current_zone_name, zone_choices
+from dashboard.web.ui.formats import (
+    BROWSER_CHOICE,
+    Choices,
+    active_formats,
+    current_zone_name,
+    zone_choices,
+)
 
 NOW, SCHEDULE, APPROVAL = "now", "schedule", "approval"
 """The values of `when`; of `then`, after an approval, the first two."""
@@ -50,7 +57,6 @@ class ScheduleForm:
 
     @classmethod
     def from_params(cls, params: Mapping[str, str]) -> "ScheduleForm":
-        """Return the form as typed, with its moment or its first error."""
         when, then = params.get("when", ""), params.get("then", "")
         form = replace(
             cls.initial(),
@@ -63,24 +69,21 @@ class ScheduleForm:
         date, time, zone, fold = (params.get(name, "") for name in MOMENT_FIELDS)
         form = replace(form, date=date, time=time, zone=zone, fold=fold)
         try:
-            moment = parse_moment(date, time, zone, fold=fold, now=timezone.now())
+            moment = parse_moment(date, time, zone, fold=fold, now=clock.now())
             return replace(form, moment=moment)
         except ReleaseError as error:
             return replace(form, error=error)
 
     @property
     def is_later(self) -> bool:
-        """Whether it is to be sent at a time."""
         return self.when == SCHEDULE or (self.asks_approval and self.then == SCHEDULE)
 
     @property
     def is_now(self) -> bool:
-        """Whether it is to be sent at once, without an approval."""
         return self.when == NOW
 
     @property
     def asks_approval(self) -> bool:
-        """Whether another person is to approve it first."""
         return self.when == APPROVAL
 
     @property
@@ -90,14 +93,13 @@ class ScheduleForm:
 
     @property
     def zones(self) -> Choices:
-        """The time zones to choose from."""
         return [choice for choice in zone_choices() if choice != BROWSER_CHOICE]
 
     @cached_property
     def ambiguous(self) -> AmbiguousTimeError | None:
         """The two moments of a time that occurs twice that day, whether one is chosen or not."""
         try:
-            parse_moment(self.date, self.time, self.zone, now=timezone.now())
+            parse_moment(self.date, self.time, self.zone, now=clock.now())
         except AmbiguousTimeError as error:
             return error
         except ReleaseError:
@@ -106,7 +108,6 @@ class ScheduleForm:
 
     @property
     def fold_choices(self) -> list[FoldChoice]:
-        """The times to choose from, if the time occurs twice that day."""
         if self.ambiguous is None:
             return []
         words = {"first": ("First", "Before"), "second": ("Second", "After")}
@@ -125,8 +126,19 @@ class ScheduleForm:
         return self.problem_of("")
 
     def problem_of(self, field: str) -> str:
-        """Return the problem of a field, or ""."""
         if self.error is None or isinstance(self.error, AmbiguousTimeError):
             return ""
         has_field = self.error.field in (*MOMENT_FIELDS, "note")
         return str(self.error) if field == (self.error.field if has_field else "") else ""
+
+
+def place_of(zone: str) -> str:
+    """Return the city of a time zone, as in `Oslo`."""
+    return zone.rpartition("/")[2].replace("_", " ")
+
+
+def utc_text(moment: ScheduledMoment) -> str:
+    """Format a moment in UTC: `1:00 PM UTC`, with the day if that differs from the local one."""
+    utc = moment.instant.astimezone(UTC)
+    day = "" if utc.date() == moment.local.date() else f"{active_formats().day(utc)}, "
+    return f"{day}{clock_time(utc)} UTC"

@@ -5,16 +5,12 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboard.accounts.permissions import PUBLISH, requires
-from dashboard.ledger.models import ApprovalRequest
-from dashboard.releases import approving, decisions, drafting
+from dashboard.releases import decisions, drafting
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import MAX_NAME, MAX_NOTE, Release, ReleaseItem, ReleaseState
-from dashboard.releases.schedules import AmbiguousTimeError, parse_moment
-from dashboard.web.releases.approval import approval_of
 from dashboard.web.releases.board import read_board
 from dashboard.web.releases.selection import (
     AUDIENCE_FIELD,
@@ -23,13 +19,10 @@ from dashboard.web.releases.selection import (
     selected_versions,
     with_all_matching,
 )
-from dashboard.web.releases.summary import summarize, worker_status
-from dashboard.web.releases.unsent_forms import forget_unsent_form, resumed_form, ticket_of
-from dashboard.web.releases.views import release_url, show_board, show_marked
-from dashboard.web.ui.approvals import redirect_to_request
+from dashboard.web.releases.views import problem_context, release_url, show_board, show_marked
+from dashboard.web.ui.forms import forget_unsent_form, resumed_form, sent_form_key
 from dashboard.web.ui.htmx import Request
 from dashboard.web.ui.query_params import int_param
-from dashboard.web.ui.time_zones import BROWSER_CHOICE, current_zone_name, zone_choices
 
 NEW = "new"
 """The choice of a new release, in place of a draft's id."""
@@ -62,32 +55,37 @@ def release_new(request: Request) -> HttpResponse:
 
 
 def _create_or_add(request: Request, fields: QueryDict) -> Release:
-    """Create a release, or add to the draft that was chosen. Raises ReleaseError."""
-    name, note = fields.get("name", ""), fields.get("note", "")
-    # By one press in a list, it is only opened; the form is sent by a person who wants it.
-    is_provisional = fields.get("then") == "review" and "release" not in fields
+    """Create a release, or add to the draft that was chosen. Raises ReleaseError.
+
+    The same form leads to the release that it has made.
+    """
+    form_key = sent_form_key(request)
+    if form_key and (release := Release.objects.filter(form_key=form_key).first()):
+        return release
+    columns: dict[str, Any] = {
+        "name": fields.get("name", ""),
+        "note": fields.get("note", ""),
+        "user": request.user,
+        # By one press in a list, it is only opened; the form is sent by a person who wants it.
+        "is_provisional": fields.get("then") == "review" and "release" not in fields,
+        "form_key": form_key,
+    }
     if versions := selected_versions(fields):
-        return drafting.create_from_versions(
-            name=name,
-            note=note,
-            targets=versions,
-            user=request.user,
-            is_provisional=is_provisional,
-        )
+        return drafting.create_from_versions(targets=versions, **columns)
     audiences = selected_audiences(fields)
     chosen = fields.get("release", NEW)
     if chosen == NEW:
-        return drafting.create_release(
-            name=name,
-            note=note,
-            audiences=audiences,
-            user=request.user,
-            is_provisional=is_provisional,
-        )
+        return drafting.create_release(audiences=audiences, **columns)
     release = Release.objects.filter(pk=int_param(chosen)).first()
     if release is None:
         raise ReleaseError("Choose a release.", field="release")
-    drafting.add_audiences(release, audiences, request.user)
+    try:
+        drafting.add_audiences(release, audiences, request.user)
+    except ReleaseError:
+        if not set(audiences) <= {*release.items.values_list("page_id", "audience_id")}:
+            raise
+        messages.info(request, "They are already in this release.")
+        return release
     messages.success(request, f"Added {len(audiences)} to this release.")
     return release
 
@@ -103,9 +101,8 @@ def _show_new(
         "is_empty": not (fields.getlist(AUDIENCE_FIELD) or fields.getlist("version")),
         "drafts": Release.listed.filter(state=ReleaseState.DRAFT)[:MAX_DRAFTS],
         "chosen": fields.get("release", NEW),
-        "ticket": ticket_of(request),
         **_limits(),
-        **_problem(error),
+        **problem_context(error),
     }
     return render(request, "releases/new.html", context, status=422 if error else 200)
 
@@ -113,7 +110,6 @@ def _show_new(
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(PUBLISH)
 def release_edit(request: Request, release_id: int) -> HttpResponse:
-    """Edit the name and the note of a draft."""
     release = get_object_or_404(Release, pk=release_id)
     fields = {"name": release.name if release.has_own_name else "", "note": release.note}
     error = None
@@ -132,112 +128,10 @@ def release_edit(request: Request, release_id: int) -> HttpResponse:
         "here": "releases",
         "release": get_object_or_404(Release, pk=release_id),
         "fields": fields,
-        "ticket": ticket_of(request),
         **_limits(),
-        **_problem(error),
+        **problem_context(error),
     }
     return render(request, "releases/edit.html", context, status=422 if error else 200)
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@requires(PUBLISH)
-def release_schedule(request: Request, release_id: int) -> HttpResponse:
-    """Schedule a release, change its schedule, or cancel it (`action=cancel`)."""
-    release = get_object_or_404(Release, pk=release_id)
-    if request.method != "POST":
-        return _show_schedule(request, release, resumed_form(request) or _scheduled(release))
-    try:
-        if request.POST.get("action") == "cancel":
-            decisions.cancel_schedule(release, request.user)
-            messages.success(request, "The schedule was canceled. This is a draft again.")
-            return redirect(release_url(release))
-        approval = _schedule(request, release)
-    except AmbiguousTimeError as ambiguous:
-        return _show_schedule(request, release, request.POST, ambiguous=ambiguous)
-    except ReleaseError as error:
-        return _show_schedule(request, release, request.POST, error=error)
-    forget_unsent_form(request)
-    if approval:
-        return redirect_to_request(request, approval)
-    return redirect(release_url(release))
-
-
-def _schedule(request: Request, release: Release) -> ApprovalRequest | None:
-    """Schedule a release as typed, or ask for the approval of that and return the request.
-
-    Raises ReleaseError, and AmbiguousTimeError if the time occurs twice that day.
-    """
-    typed = request.POST
-    moment = parse_moment(
-        typed.get("date", ""),
-        typed.get("time", ""),
-        typed.get("zone", ""),
-        fold=typed.get("fold", ""),
-        now=timezone.now(),
-    )
-    if typed.get("due", "") != _due_mark(release):
-        raise ReleaseError(decisions.SCHEDULE_CHANGED)
-    if release.state == ReleaseState.SCHEDULED:
-        return decisions.reschedule(release, request.user, moment)
-    confirmed = (typed.get("typed", ""), typed.get("shown", ""))
-    publishes_others = "publishes_others" in typed
-    if "approval" in typed:
-        return approving.request_approval(
-            release, request.user, *confirmed, moment=moment, publishes_others=publishes_others
-        )
-    decisions.schedule(release, request.user, moment, *confirmed, publishes_others=publishes_others)
-    return None
-
-
-def _due_mark(release: Release) -> str:
-    """Return when a release is due, for a hidden field; "" unless it is scheduled."""
-    is_scheduled = release.state == ReleaseState.SCHEDULED
-    return release.due_at.isoformat() if is_scheduled and release.due_at else ""
-
-
-def _scheduled(release: Release) -> QueryDict:
-    """Return the fields of the present schedule; of a draft today's date, without a time."""
-    fields = QueryDict(mutable=True)
-    moment = release.scheduled_moment
-    fields["zone"] = str(moment.known_zone) if moment else current_zone_name()
-    if moment and release.state == ReleaseState.SCHEDULED:
-        as_typed = (
-            release.due_as_typed if moment.is_zone_known else f"{moment.local:%Y-%m-%d %H:%M}"
-        )
-        day, time, *_ = as_typed.split()
-        fields.update({"date": day, "time": time})
-    else:
-        fields["date"] = timezone.localdate().isoformat()
-    if release.publishes_others:
-        fields["publishes_others"] = "on"
-    return fields
-
-
-def _show_schedule(
-    request: Request,
-    release: Release,
-    fields: QueryDict,
-    *,
-    error: ReleaseError | None = None,
-    ambiguous: AmbiguousTimeError | None = None,
-) -> HttpResponse:
-    release = get_object_or_404(Release, pk=release.pk)
-    context = {
-        "here": "releases",
-        "release": release,
-        "summary": summarize(release),
-        "worker": worker_status(),
-        "board": read_board(release, {}),
-        "approval": approval_of(release, request.user, for_schedule=True),
-        "fields": fields,
-        "due": _due_mark(release),
-        "zones": [choice for choice in zone_choices() if choice != BROWSER_CHOICE],
-        "ambiguous": ambiguous,
-        "ticket": ticket_of(request),
-        **_problem(error),
-    }
-    status = 422 if error or ambiguous else 200
-    return render(request, "releases/schedule.html", context, status=status)
 
 
 @require_POST
@@ -267,7 +161,6 @@ def release_item(request: Request, release_id: int, item_id: int) -> HttpRespons
 
 
 def _change_item(request: Request, item: ReleaseItem, action: str) -> None:
-    """Do what a button of the item says. Raises ReleaseError."""
     match action:
         case "reviewed" | "unreviewed":
             shown = request.POST.get("shown", "")
@@ -287,13 +180,6 @@ def _change_item(request: Request, item: ReleaseItem, action: str) -> None:
             messages.success(request, f"Skipped {item.audience_name}. It won’t be sent.")
         case _:
             raise ReleaseError("Choose what to do with this version.", field="item")
-
-
-def _problem(error: ReleaseError | None) -> dict[str, Any]:
-    return {
-        "problem": str(error) if error else "",
-        "problem_field": error.field if error else "",
-    }
 
 
 def _limits() -> dict[str, int]:

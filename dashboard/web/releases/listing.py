@@ -1,21 +1,21 @@
 """The agenda: releases grouped by what is to be done with them."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cached_property
 from zlib import crc32
 
 from django.db.models import F, QuerySet
 from django.db.models.functions import Coalesce
-from django.utils import timezone
-from django.utils.http import urlencode
+from django.utils.functional import cached_property
 
-from dashboard.folding import fold
+from dashboard import clock
 from dashboard.releases.models import Release, ReleaseState
+from dashboard.texts import fold
+from dashboard.web.lists.definition import ListDefinition
+from dashboard.web.lists.filters import SEARCH, Choice, choice_among
+from dashboard.web.lists.state import ListState
 from dashboard.web.releases.summary import ReleaseSummary, summarize_all
-from dashboard.web.ui.load_more import PAGE_SIZE
-from dashboard.web.ui.query_params import clean_param, int_param
+from dashboard.web.ui.query_params import PAGE_SIZE
 
 FEW = 10
 """Past releases that are shown next to the others."""
@@ -23,8 +23,6 @@ FEW = 10
 
 @dataclass(frozen=True)
 class Group:
-    """One group of the agenda."""
-
     name: str
     """In the query string."""
     label: str
@@ -42,34 +40,12 @@ GROUPS = (
 )
 
 
-@dataclass(frozen=True)
-class AgendaQuery:
-    """The filters; an empty one selects all."""
-
-    words: str = ""
-    group: str = ""
-    owner: str = ""
-    """The name of the user who decided last, or else created it."""
-    start: int = 0
-    """The number of releases of the group before the first that is shown."""
-
-    @classmethod
-    def from_params(cls, params: Mapping[str, str]) -> "AgendaQuery":
-        """Read the filters from a query string; an unknown group selects all."""
-        group = params.get("state", "")
-        known = {each.name for each in GROUPS}
-        return cls(
-            words=clean_param(params.get("q", "")).strip(),
-            group=group if group in known else "",
-            owner=clean_param(params.get("owner", "")),
-            start=int_param(params.get("start", "")) if group in known else 0,
-        )
-
-    @property
-    def params(self) -> str:
-        """The filters as a query string, without the start."""
-        given = {"q": self.words, "state": self.group, "owner": self.owner}
-        return urlencode({name: value for name, value in given.items() if value})
+STATE = choice_among(
+    "state", "State", [(group.name, group.label) for group in GROUPS], all_label="All states"
+)
+OWNER = Choice("owner", "Owner", is_open=True, all_label="Everyone", column="owner_name")
+"""The name of the user who decided last, or else created it."""
+RELEASES = ListDefinition(search=SEARCH, filters=(STATE, OWNER), start="start")
 
 
 @dataclass(frozen=True)
@@ -85,69 +61,63 @@ class AgendaGroup:
 
 @dataclass(frozen=True)
 class Agenda:
-    """Releases in groups."""
-
     groups: list[AgendaGroup]
     now: datetime
 
     @property
     def total(self) -> int:
-        """The number of releases found."""
-        return sum(each.total for each in self.groups)
+        return sum(group.total for group in self.groups)
 
     @cached_property
     def is_moving(self) -> bool:
-        """Whether a worker has something to do now for one that is shown."""
-        rows = [row.release for each in self.groups for row in each.rows]
+        rows = [row.release for group in self.groups for row in group.rows]
         soon = self.now + timedelta(minutes=1)
         return any(
-            one.state == ReleaseState.RUNNING
-            or one.needs_check
-            or (one.state == ReleaseState.SCHEDULED and one.due_at and one.due_at < soon)
-            for one in rows
+            release.state == ReleaseState.RUNNING
+            or release.needs_check
+            or (
+                release.state == ReleaseState.SCHEDULED and release.due_at and release.due_at < soon
+            )
+            for release in rows
         )
 
     @property
     def said(self) -> str:
         """What is shown, in short: to tell whether a poll found anything new."""
-        rows = [row for each in self.groups for row in each.rows]
+        rows = [row for group in self.groups for row in group.rows]
         shown = [(row.release.pk, row.release.state, row.result, row.reviewed) for row in rows]
         return f"{crc32(repr(shown).encode()):x}"
 
     @property
     def next_scheduled(self) -> Release | None:
-        """The release that is due next, if one is shown."""
-        rows = [row for each in self.groups if each.group.name == "scheduled" for row in each.rows]
+        rows = [
+            row for group in self.groups if group.group.name == "scheduled" for row in group.rows
+        ]
         return rows[0].release if rows else None
 
     @property
     def late(self) -> list[ReleaseSummary]:
-        """The scheduled releases that should have been sent."""
-        rows = [row for each in self.groups for row in each.rows]
+        rows = [row for group in self.groups for row in group.rows]
         return [row for row in rows if row.lateness]
 
 
-def read_agenda(query: AgendaQuery) -> Agenda:
+def read_agenda(state: ListState) -> Agenda:
     """Return the releases that match, in groups. At most three queries a group."""
-    found = _matching(query)
-    groups = [
-        _read_group(found, group, query) for group in GROUPS if query.group in ("", group.name)
-    ]
-    return Agenda([each for each in groups if each.total], timezone.now())
+    releases, chosen = _matching(state), state.value(STATE)
+    groups = [_read_group(releases, group, state) for group in GROUPS if chosen in ("", group.name)]
+    return Agenda([group for group in groups if group.total], clock.now())
 
 
 def list_owners() -> list[str]:
-    """Return the name of each user who has decided on a release or created one."""
     names = Release.listed.exclude(owner_name="").order_by("owner_name")
     return list(names.values_list("owner_name", flat=True).distinct())
 
 
-def _matching(query: AgendaQuery) -> QuerySet[Release]:
+def _matching(state: ListState) -> QuerySet[Release]:
     """Return the owner's releases with each word in the name or note, whatever case and accents."""
     releases = Release.listed.annotate(ended_at=Coalesce("finished_at", F("created_at")))
-    if query.owner:
-        releases = releases.filter(owner_name=query.owner)
-    wanted = fold(query.words).split()
+    releases = releases.filter(state.condition)
+    wanted = fold(state.words).split()
     if not wanted:
         return releases
     texts = Release.objects.order_by().values_list("pk", "name", "note")
@@ -158,11 +128,11 @@ def _matching(query: AgendaQuery) -> QuerySet[Release]:
     )
 
 
-def _read_group(found: QuerySet[Release], group: Group, query: AgendaQuery) -> AgendaGroup:
-    releases = found.filter(state__in=group.states).order_by(*group.order)
-    total = releases.count()
-    size = FEW if group.name == "past" and not query.group else PAGE_SIZE
-    start = query.start if query.group else 0
+def _read_group(releases: QuerySet[Release], group: Group, state: ListState) -> AgendaGroup:
+    releases = releases.filter(state__in=group.states).order_by(*group.order)
+    total, is_only = releases.count(), bool(state.value(STATE))
+    size = FEW if group.name == "past" and not is_only else PAGE_SIZE
+    start = state.start if is_only else 0
     rows = summarize_all(releases[start : start + size]) if total else []
     last = start + len(rows)
     return AgendaGroup(group, total, rows, last if rows and last < total else None)

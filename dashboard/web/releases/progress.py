@@ -1,15 +1,19 @@
 """What the page of a running or ended release shows: counts, and its items in groups."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cached_property
 from statistics import median
+from typing import Any
 
 from django.db.models import QuerySet
+from django.utils.functional import cached_property
 
-from dashboard.ledger.models import AudienceRecord, VersionRecord
-from dashboard.ledger.models.audiences import IN_FLIGHT
+from dashboard import clock
+from dashboard.approvals.rule import current_rule
+from dashboard.ledger.models import AudienceRecord, Publication, VersionRecord
+from dashboard.ledger.models.objects import IN_FLIGHT
+from dashboard.ledger.states import VERSION_STATES, OperationState, VersionState
 from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
 from dashboard.releases.next_drafts import (
     NOT_KNOWN_LIVE,
@@ -19,34 +23,35 @@ from dashboard.releases.next_drafts import (
     retry_problems,
     rollback_problems,
 )
+from dashboard.text_diff import compare_texts
 from dashboard.web.releases.summary import ITEM_BADGES, Badge, ReleaseSummary
+from dashboard.web.ui.htmx import Request, wants_partial
+from dashboard.web.ui.polling import wait_s
+from dashboard.web.ui.query_params import int_param
 
+PROGRESS_POLL = "progress-poll"
+MAX_EXCERPTS = 20
+"""Items of a rollback of which the text is shown. Source: our choice."""
+"""The partial that polls while a release runs."""
 FEW = 3
 """Rows of a group in which nothing needs attention, until all are requested."""
 MANY = 20
 """Rows of the group that is in progress."""
-VERSION_BADGES: dict[str, Badge] = {
-    "pending": ("Pending", "st-pending", "info"),
-    "queued": ("Queued", "st-queued", "info"),
-    "processing": ("Processing", "st-processing", "work"),
-}
-SUPERSEDED: Badge = ("Superseded", "st-obsolete", "plain")
+IN_FLIGHT_BADGES = {status: VERSION_STATES[status].badge for status in IN_FLIGHT}
 TALLY = (
-    ("Live", "st-live", "ok", (ItemState.LIVE,)),
-    ("In progress", "st-processing", "work", (ItemState.SENDING, ItemState.IN_PROGRESS)),
-    ("Failed", "st-failed", "bad", (ItemState.FAILED,)),
+    (*VersionState.LIVE.badge, (ItemState.LIVE,)),
+    (*OperationState.IN_PROGRESS.badge, (ItemState.SENDING, ItemState.IN_PROGRESS)),
+    (*OperationState.FAILED.badge, (ItemState.FAILED,)),
     ("Held", "st-held", "warn", (ItemState.HELD,)),
-    ("Outcome unknown", "st-unknown", "warn", (ItemState.UNKNOWN,)),
+    (*OperationState.UNKNOWN.badge, (ItemState.UNKNOWN,)),
     ("Not sent yet", "st-todo", "plain", (ItemState.WAITING,)),
-    ("Not sent", "st-off", "plain", (ItemState.CANCELED,)),
+    (*OperationState.NOT_SENT.badge, (ItemState.CANCELED,)),
 )
 """The parts of the bar: label, icon, tone, and states of items."""
 
 
 @dataclass(frozen=True)
 class TallyPart:
-    """One part of the bar."""
-
     badge: Badge
     start: int
     """How many items are in the parts before it."""
@@ -55,11 +60,13 @@ class TallyPart:
 
 @dataclass(frozen=True)
 class ItemRow:
-    """One item, with the state of its version as last seen."""
-
     item: ReleaseItem
     badge: Badge
     is_next: bool = False
+
+    @property
+    def is_live_now(self) -> bool:
+        return self.item.state == ItemState.LIVE and self.badge != VersionState.SUPERSEDED.badge
 
     @property
     def lasted(self) -> timedelta | None:
@@ -80,14 +87,11 @@ class ItemGroup:
 
     @property
     def is_cut(self) -> bool:
-        """Whether there are more than the rows."""
         return self.total > len(self.rows)
 
 
 @dataclass(frozen=True)
-class Progress:
-    """The items of a release by state."""
-
+class ReleaseProgress:
     summary: ReleaseSummary
     groups: list[ItemGroup]
     whole: str
@@ -96,7 +100,6 @@ class Progress:
 
     @property
     def release(self) -> Release:
-        """The release."""
         return self.summary.release
 
     @property
@@ -118,7 +121,6 @@ class Progress:
 
     @property
     def headline(self) -> str:
-        """What was sent, and what went live."""
         summary = self.summary
         if self.release.state == ReleaseState.RUNNING:
             return f"{summary.sent} of {summary.total} sent, {summary.live} live"
@@ -128,7 +130,6 @@ class Progress:
 
     @property
     def elapsed(self) -> timedelta | None:
-        """How long it took, or has taken so far; None if it was never started."""
         started = self.release.started_at
         return (self.release.finished_at or self.now) - started if started else None
 
@@ -144,21 +145,36 @@ class Progress:
         return timedelta(seconds=median(times)) if times else None
 
 
-def read_progress(summary: ReleaseSummary, params: Mapping[str, str], now: datetime) -> Progress:
+def read_progress(
+    summary: ReleaseSummary, params: Mapping[str, str], now: datetime
+) -> ReleaseProgress:
     """Return the items by state; `?state=` names a group that is shown whole.
 
     Seven queries at most, however many items there are.
     """
     whole = params.get("state", "")
     is_running = summary.release.state == ReleaseState.RUNNING
-    groups = [_read_group(summary, each, whole) for each in _groups(is_running=is_running)]
-    return Progress(summary, [each for each in groups if each.total], whole, now)
+    groups = [_read_group(summary, group, whole) for group in _groups(is_running=is_running)]
+    return ReleaseProgress(summary, [group for group in groups if group.total], whole, now)
+
+
+def progress_context(request: Request, summary: ReleaseSummary, *, page_url: str) -> dict[str, Any]:
+    """Return the progress of a release, and when the page at `page_url` polls it again."""
+    is_poll = wants_partial(request, (PROGRESS_POLL,))
+    progress = read_progress(summary, request.GET, clock.now())
+    is_changed = is_poll and progress.said != request.GET.get("was", "")
+    polls = int_param(request.GET.get("polls", "")) + 1 if is_poll and not is_changed else 0
+    return {
+        "progress": progress,
+        "page_url": page_url,
+        "is_changed": is_changed,
+        "polls": polls,
+        "wait_s": wait_s(polls),
+    }
 
 
 @dataclass(frozen=True)
 class _Group:
-    """What a group has: the states of its items, their order, and its number of rows."""
-
     name: str
     label: str
     states: tuple[str, ...]
@@ -183,8 +199,8 @@ def _read_group(summary: ReleaseSummary, group: _Group, whole: str) -> ItemGroup
     total = summary.count(*group.states)
     if not total:
         return ItemGroup(group.name, group.label, 0, [])
-    found = summary.release.items.filter(state__in=group.states).order_by(*group.order)
-    items = found.defer("version_body", "live_body").select_related("operation")
+    matching = summary.release.items.filter(state__in=group.states).order_by(*group.order)
+    items = matching.defer("version_body", "live_body").select_related("operation")
     shown = list(items if whole in (group.name, "all") else items[: group.size])
     return ItemGroup(group.name, group.label, total, _rows(summary.release, group.name, shown))
 
@@ -193,13 +209,15 @@ def _rows(release: Release, name: str, items: list[ReleaseItem]) -> list[ItemRow
     if name == "live":
         gone = _superseded(items)
         return [
-            ItemRow(item, SUPERSEDED if item.pk in gone else ITEM_BADGES[item.state])
+            ItemRow(
+                item, VersionState.SUPERSEDED.badge if item.pk in gone else ITEM_BADGES[item.state]
+            )
             for item in items
         ]
     if name == "progress":
         statuses = _statuses(items)
         return [
-            ItemRow(item, VERSION_BADGES.get(statuses.get(item.pk, ""), ITEM_BADGES[item.state]))
+            ItemRow(item, IN_FLIGHT_BADGES.get(statuses.get(item.pk, ""), ITEM_BADGES[item.state]))
             for item in items
         ]
     is_running = release.state == ReleaseState.RUNNING and name == "waiting"
@@ -210,8 +228,7 @@ def _rows(release: Release, name: str, items: list[ReleaseItem]) -> list[ItemRow
 
 
 def _superseded(items: list[ReleaseItem]) -> set[int]:
-    """Return the items whose audience has another live version now, as last seen."""
-    page_ids, audience_ids = {each.page_id for each in items}, {each.audience_id for each in items}
+    page_ids, audience_ids = {item.page_id for item in items}, {item.audience_id for item in items}
     records = AudienceRecord.objects.filter(page_id__in=page_ids, audience_id__in=audience_ids)
     columns = ("page_id", "audience_id", "live_version_id")
     live = {(page, audience): version for page, audience, version in records.values_list(*columns)}
@@ -223,10 +240,9 @@ def _superseded(items: list[ReleaseItem]) -> set[int]:
 
 
 def _statuses(items: list[ReleaseItem]) -> dict[int, str]:
-    """Return the status in which each accepted version was last seen, if it is in progress."""
-    accepted = [each for each in items if each.state == ItemState.IN_PROGRESS]
+    accepted = [item for item in items if item.state == ItemState.IN_PROGRESS]
     versions: QuerySet[VersionRecord] = VersionRecord.objects.filter(
-        version_id__in=[each.version_id for each in accepted], status__in=IN_FLIGHT
+        version_id__in=[item.version_id for item in accepted], status__in=IN_FLIGHT
     )
     columns = ("page_id", "audience_id", "version_id", "status")
     seen = {(row[0], row[1], row[2]): row[3] for row in versions.values_list(*columns)}
@@ -239,10 +255,7 @@ def _statuses(items: list[ReleaseItem]) -> dict[int, str]:
 
 @dataclass(frozen=True)
 class RollbackPreview:
-    """What rolling back a release would take back, and what it can't."""
-
     live: int
-    """How many items went live."""
     possible: list[ReleaseItem]
     restored: int
     """Of how many the version before is live again, so that nothing is left to do."""
@@ -267,6 +280,41 @@ def preview_rollback(summary: ReleaseSummary) -> RollbackPreview:
     )
 
 
+def rollback_context(items: Sequence[ReleaseItem]) -> dict[str, Any]:
+    """Return what the dialog says of items that can be rolled back, by primary key. Three queries.
+
+    `periods`: when the version before each was live last. `differences`: what visitors will see
+    again of the first ones.
+    """
+    first = ReleaseItem.objects.filter(pk__in=[item.pk for item in items[:MAX_EXCERPTS]])
+    return {
+        "periods": _last_periods(items),
+        "differences": {
+            item.pk: compare_texts(
+                item.version.supplementary_context,
+                item.live_version.supplementary_context if item.live_version else None,
+            )
+            for item in first
+        },
+        "needs_approval": current_rule().covers_rollbacks,
+    }
+
+
+def _last_periods(items: Iterable[ReleaseItem]) -> dict[int, Publication]:
+    by_version = {(item.page_id, item.audience_id, item.live_version_id): item.pk for item in items}
+    publications = Publication.objects.filter(
+        page_id__in={page_id for page_id, _, _ in by_version},
+        audience_id__in={audience_id for _, audience_id, _ in by_version},
+        ended_at__isnull=False,
+    )
+    periods = {}
+    for publication in publications.order_by("started_at", "pk"):
+        key = (publication.page_id, publication.audience_id, publication.version_id)
+        if key in by_version:
+            periods[by_version[key]] = publication
+    return periods
+
+
 def _listed(releases: QuerySet[Release]) -> Release | None:
     """Return the first of these, unless it was only opened: pressing again opens it again."""
     release = releases.first()
@@ -275,10 +323,7 @@ def _listed(releases: QuerySet[Release]) -> Release | None:
 
 @dataclass(frozen=True)
 class RetryPreview:
-    """Which failed items a retry would include, and what it would leave out."""
-
     failed: int
-    """How many items have failed."""
     possible: list[ReleaseItem]
     left_out: list[tuple[ReleaseItem, str]]
     open: Release | None
@@ -290,11 +335,11 @@ def preview_retry(summary: ReleaseSummary) -> RetryPreview | None:
     if summary.release.state != ReleaseState.FINISHED or not summary.count(ItemState.FAILED):
         return None
     items = summary.release.items.filter(state__in=NOT_KNOWN_LIVE)
-    found = list(items.defer("version_body", "live_body").select_related("operation"))
-    problems = retry_problems(found)
+    preview = list(items.defer("version_body", "live_body").select_related("operation"))
+    problems = retry_problems(preview)
     return RetryPreview(
         failed=summary.count(ItemState.FAILED),
-        possible=[item for item in found if item.pk not in problems],
-        left_out=[(item, problems[item.pk]) for item in found if item.pk in problems],
+        possible=[item for item in preview if item.pk not in problems],
+        left_out=[(item, problems[item.pk]) for item in preview if item.pk in problems],
         open=_listed(open_retries(summary.release)),
     )

@@ -9,10 +9,10 @@ from django.http import QueryDict
 from dashboard.ledger.queries import find
 from dashboard.ledger.queries.pages import page_names
 from dashboard.operations.checking import PublishTarget
-from dashboard.releases.drafting import AudienceKey
 from dashboard.releases.errors import AudienceProblem, ReleaseError
+from dashboard.releases.planning import AudienceKey
+from dashboard.web.audiences.listing import matching_audiences
 from dashboard.web.audiences.markup import selection_value
-from dashboard.web.audiences.selection import matching_audiences
 
 AUDIENCE_FIELD = "audience"
 VERSION_FIELD = "version"
@@ -20,15 +20,12 @@ VERSION_FIELD = "version"
 
 @dataclass(frozen=True)
 class SelectedAudience:
-    """One selected audience, with its value in the form."""
-
     value: str
     name: str
     page_name: str
     version: str
     """What would be published: the number of its latest version; "" if it is unknown."""
     problem: str = ""
-    """The reason why it can't be part of the release."""
 
 
 def with_all_matching(fields: QueryDict) -> QueryDict:
@@ -38,9 +35,9 @@ def with_all_matching(fields: QueryDict) -> QueryDict:
     """
     if not fields.get("all_matching"):
         return fields
-    found = matching_audiences(QueryDict(fields.get("query", "").removeprefix("?")))
+    keys = matching_audiences(QueryDict(fields.get("query", "").removeprefix("?")))
     expanded = fields.copy()
-    expanded.setlist(AUDIENCE_FIELD, [selection_value(*ids) for ids in found])
+    expanded.setlist(AUDIENCE_FIELD, [selection_value(*ids) for ids in keys])
     return expanded
 
 
@@ -50,15 +47,14 @@ def selected_audiences(fields: QueryDict) -> list[AudienceKey]:
 
 
 def selected_versions(fields: QueryDict) -> list[PublishTarget]:
-    """Return the selected versions. Raises ReleaseError if a value is none."""
     return [PublishTarget(*ids) for ids in _parsed(fields, VERSION_FIELD, 3)]
 
 
 def _parsed(fields: QueryDict, name: str, length: int) -> list[list[str]]:
-    found = [[unquote(part) for part in value.split("/")] for value in fields.getlist(name)]
-    if any(len(ids) != length or not all(ids) for ids in found):
+    keys = [[unquote(part) for part in value.split("/")] for value in fields.getlist(name)]
+    if any(len(ids) != length or not all(ids) for ids in keys):
         raise ReleaseError("A selected audience can’t be read. Select it again.", field="audience")
-    return found
+    return keys
 
 
 def describe_selection(
@@ -68,7 +64,7 @@ def describe_selection(
     keys = [key for value in fields.getlist(AUDIENCE_FIELD) if (key := _key(value))]
     records = find.audiences_by_id(list(dict.fromkeys(keys)))
     pages = page_names(list({page_id for page_id, _ in keys}))
-    wrong = {(each.page_id, each.audience_id): each.sentence for each in problems}
+    wrong = {(problem.page_id, problem.audience_id): problem.sentence for problem in problems}
     return [
         SelectedAudience(
             value=selection_value(*key),

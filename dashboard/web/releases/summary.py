@@ -3,12 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cached_property
 from zlib import crc32
 
 from django.db.models import Count, Q
 from django.utils import timezone
+from django.utils.functional import cached_property
 
+from dashboard import clock
+from dashboard.ledger.states import OperationState, VersionState
 from dashboard.releases.models import (
     ItemState,
     Release,
@@ -17,7 +19,6 @@ from dashboard.releases.models import (
     WorkerHeartbeat,
 )
 from dashboard.releases.worker import MISSING_AFTER
-from dashboard.web.ui.time_zones import current_zone_name
 
 Badge = tuple[str, str, str]
 """A label, an icon and a tone."""
@@ -32,12 +33,12 @@ RELEASE_BADGES: dict[str, Badge] = {
 ITEM_BADGES: dict[str, Badge] = {
     ItemState.WAITING: ("Not sent yet", "st-todo", "plain"),
     ItemState.SENDING: ("Sending", "st-processing", "work"),
-    ItemState.IN_PROGRESS: ("In progress", "st-processing", "work"),
-    ItemState.LIVE: ("Live now", "st-live", "ok"),
-    ItemState.FAILED: ("Failed", "st-failed", "bad"),
+    ItemState.IN_PROGRESS: OperationState.IN_PROGRESS.badge,
+    ItemState.LIVE: VersionState.LIVE.badge,
+    ItemState.FAILED: OperationState.FAILED.badge,
     ItemState.HELD: ("Held", "st-held", "warn"),
-    ItemState.UNKNOWN: ("Outcome unknown", "st-unknown", "warn"),
-    ItemState.CANCELED: ("Not sent", "st-off", "plain"),
+    ItemState.UNKNOWN: OperationState.UNKNOWN.badge,
+    ItemState.CANCELED: OperationState.NOT_SENT.badge,
 }
 SENT = (
     *(ItemState.SENDING, ItemState.IN_PROGRESS, ItemState.LIVE),
@@ -48,31 +49,24 @@ SENT = (
 
 @dataclass(frozen=True)
 class WorkerStatus:
-    """When a worker was last active; None if never."""
-
     active_at: datetime | None
 
     @property
     def age(self) -> timedelta:
-        """How long ago that was; 0 if never."""
-        return timezone.now() - self.active_at if self.active_at else timedelta()
+        return clock.now() - self.active_at if self.active_at else timedelta()
 
     @property
     def is_running(self) -> bool:
-        """Whether a worker was active within the last minute."""
-        return bool(self.active_at and timezone.now() - self.active_at < MISSING_AFTER)
+        return bool(self.active_at and clock.now() - self.active_at < MISSING_AFTER)
 
 
 def worker_status() -> WorkerStatus:
-    """Return when a worker was last active."""
     last = WorkerHeartbeat.objects.order_by("-active_at").values_list("active_at", flat=True)
     return WorkerStatus(last.first())
 
 
 @dataclass(frozen=True)
 class ReleaseSummary:
-    """A release with its items counted by state."""
-
     release: Release
     counts: dict[str, int]
     pages: tuple[str, ...] = ()
@@ -82,36 +76,29 @@ class ReleaseSummary:
 
     @property
     def total(self) -> int:
-        """The number of items."""
         return sum(self.counts.values())
 
     def count(self, *states: str) -> int:
-        """Return how many items are in these states."""
         return sum(self.counts.get(state, 0) for state in states)
 
     @property
     def sent(self) -> int:
-        """How many items a request was made for."""
         return self.count(*SENT)
 
     @property
     def live(self) -> int:
-        """How many items went live."""
         return self.count(ItemState.LIVE)
 
     @property
     def in_progress(self) -> int:
-        """How many items are being sent, or accepted and not live yet."""
         return self.count(ItemState.SENDING, ItemState.IN_PROGRESS)
 
     @property
     def not_sent(self) -> int:
-        """How many items were not sent, whatever the reason."""
         return self.total - self.sent
 
     @property
     def badge(self) -> Badge:
-        """The state as a word and a shape; of a finished release its result."""
         release = self.release
         if release.state == ReleaseState.RUNNING and release.stop_requested_at:
             return "Stopping", "st-processing", "work"
@@ -124,7 +111,7 @@ class ReleaseSummary:
             return f"Finished, {failed} failed", "st-failed", "bad"
         if self.not_sent:
             return f"Finished, {self.not_sent} not sent", "st-stopped", "plain"
-        return "Done", "st-published", "ok"
+        return "Finished", "st-published", "ok"
 
     @property
     def result(self) -> str:
@@ -148,12 +135,10 @@ class ReleaseSummary:
 
     @property
     def mark(self) -> str:
-        """A short text that changes with its state and its result."""
         return f"{crc32(repr((self.badge, self.result)).encode()):x}"
 
     @property
     def needs_worker(self) -> bool:
-        """Whether something is left to do that only a worker does."""
         waits = (
             *(ReleaseState.RUNNING, ReleaseState.SCHEDULED),
             ReleaseState.WAITING_FOR_APPROVAL,  # It expires, or is due.
@@ -162,17 +147,19 @@ class ReleaseSummary:
 
     @property
     def is_scheduled_elsewhere(self) -> bool:
-        """Whether it was scheduled in another time zone than the viewer's."""
-        zone = self.release.time_zone
-        return bool(zone) and zone != current_zone_name()
+        """Whether its time is another one in the zone in which it was scheduled."""
+        moment = self.release.scheduled_moment
+        if moment is None or not moment.zone:
+            return False
+        viewer = timezone.localtime(moment.instant)
+        return not moment.is_zone_known or moment.local.utcoffset() != viewer.utcoffset()
 
     @cached_property
     def lateness(self) -> timedelta | None:
-        """How late a scheduled release is; None if it is not."""
         due_at = self.release.due_at
         if self.release.state != ReleaseState.SCHEDULED or due_at is None:
             return None
-        late = timezone.now() - due_at
+        late = clock.now() - due_at
         return late if late > timedelta() else None
 
 
@@ -209,6 +196,6 @@ def summarize_all(releases: Iterable[Release]) -> list[ReleaseSummary]:
         counts.setdefault(release_id, {})[state] = count
         reviewed[release_id] = reviewed.get(release_id, 0) + marked
     return [
-        ReleaseSummary(each, counts.get(each.pk, {}), reviewed=reviewed.get(each.pk, 0))
-        for each in releases
+        ReleaseSummary(release, counts.get(release.pk, {}), reviewed=reviewed.get(release.pk, 0))
+        for release in releases
     ]

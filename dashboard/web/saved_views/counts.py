@@ -17,13 +17,10 @@ from django.utils.timezone import get_current_timezone_name
 from dashboard.compiled_query import ROW_COUNT
 from dashboard.ledger.changes import audiences_unread, pages_total
 from dashboard.ledger.models import PageRecord
-from dashboard.ledger.models.saved_views import ListName
-from dashboard.ledger.queries.saved_views import ViewOfUser
-from dashboard.web.activity import filters as activity
-from dashboard.web.audiences import filters as audiences
-from dashboard.web.pages import filters as pages
-from dashboard.web.saved_views.rows import rows_of
-from dashboard.web.webhooks import listing as webhooks
+from dashboard.saved_views.models import ListName
+from dashboard.saved_views.queries import ViewOfUser
+from dashboard.web.lists.state import ListState
+from dashboard.web.saved_views.lists import LISTS
 
 MAX_COUNTED = 8
 """Views of a user that are counted, their own first. Source: our choice."""
@@ -31,12 +28,6 @@ CACHE_SECONDS = 30
 """Counts may lag by this much. Source: our choice."""
 _KNOWN, _TOTAL, _UNREAD = -1, -2, -3
 """In place of a view's id: pages known, the service's own number, and those without audiences."""
-_KNOWN_VALUES = {
-    ListName.PAGES: pages.KNOWN_VALUES,
-    ListName.AUDIENCES: audiences.KNOWN_VALUES,
-    ListName.ACTIVITY: activity.known_values(()),
-    ListName.WEBHOOKS: webhooks.KNOWN_VALUES,
-}
 _PARTIAL = (ListName.PAGES, ListName.AUDIENCES)
 """The lists that may not be wholly in the ledger."""
 
@@ -70,8 +61,8 @@ def count_views(views: Iterable[ViewOfUser], *, is_fresh: bool = False) -> dict[
         return {}
     if fresh:
         cache.set_many(fresh, timeout=CACHE_SECONDS)
-    found = cached | fresh
-    return {pk: ViewCount(*found[key]) for pk, key in keys.items() if key in found}
+    counts = cached | fresh
+    return {pk: ViewCount(*counts[key]) for pk, key in keys.items() if key in counts}
 
 
 def _is_count(value: Any) -> bool:
@@ -84,7 +75,7 @@ def _is_count(value: Any) -> bool:
 
 def _count(views: Sequence[ViewOfUser]) -> dict[int, tuple[int | None, bool]]:
     """Count the rows of the views, and whether all of the list is in the ledger; one query."""
-    parts = [_counted(view.pk, rows_of(view)) for view in views]
+    parts = [_counted(view.pk, _rows_of(view)) for view in views]
     if any(view.list_name in _PARTIAL for view in views):
         every = PageRecord.objects.all()
         parts += [
@@ -107,15 +98,15 @@ def _count(views: Sequence[ViewOfUser]) -> dict[int, tuple[int | None, bool]]:
     }
 
 
+def _rows_of(view: ViewOfUser) -> QuerySet[Any]:
+    definition = LISTS[ListName(view.list_name)]
+    return ListState.parse(definition, QueryDict(view.query)).find()
+
+
 def _is_certain(view: ViewOfUser) -> bool:
     """Return whether the list would ignore none of the values of a view."""
-    params, known = QueryDict(view.query), _KNOWN_VALUES[ListName(view.list_name)]
-    return all(
-        value in values.fixed
-        for name, values in known.items()
-        if values.fixed
-        for value in params.getlist(name)
-    )
+    filters, params = LISTS[ListName(view.list_name)].filters, QueryDict(view.query)
+    return all(list_filter.are_certain(list_filter.texts(params)) for list_filter in filters)
 
 
 def _counted(number: int, rows: QuerySet[Any]) -> QuerySet[Any, Any]:

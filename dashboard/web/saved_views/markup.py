@@ -2,16 +2,19 @@
 
 from django.http import QueryDict
 
-from dashboard.ledger.models.saved_views import ListName
-from dashboard.web.ui.saved_views import view_url
+from dashboard.saved_views.models import ListName
+from dashboard.web.lists.columns import COLUMNS
+from dashboard.web.lists.definition import DENSITY, SORT
+from dashboard.web.lists.filters import SEARCH
+from dashboard.web.lists.saved_views import view_url
 
 __all__ = ["list_label", "state_summary", "view_url"]
 
 NO_FILTERS = {
-    "q": "the search",
-    "sort": "the order",
-    "columns": "the columns",
-    "density": "the density",
+    SEARCH.param: "the search",
+    SORT: "the order",
+    COLUMNS: "the columns",
+    DENSITY: "the density",
 }
 """Parameters of a list that do not filter it by a value, in words."""
 
@@ -27,6 +30,8 @@ def state_summary(query: str) -> str:
     filters = sum(len(values) for name, values in params.lists() if name not in NO_FILTERS)
     parts = [words for name, words in NO_FILTERS.items() if name in params]
     if filters:
-        parts.insert(int("q" in params), "1 filter" if filters == 1 else f"{filters} filters")
+        parts.insert(
+            int(SEARCH.param in params), "1 filter" if filters == 1 else f"{filters} filters"
+        )
     *rest, last = parts
     return f"Saves {', '.join(rest)} and {last}." if rest else f"Saves {last}."

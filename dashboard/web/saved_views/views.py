@@ -14,10 +14,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django_htmx.http import HttpResponseClientRedirect
 
 from dashboard.accounts.permissions import CHANGE_TEAM_VIEWS, demand
-from dashboard.ledger.models import SavedView
-from dashboard.ledger.models.saved_views import MAX_VIEW_NAME, ListName
-from dashboard.ledger.queries.saved_views import find_view
-from dashboard.ledger.saved_views import (
+from dashboard.saved_views.models import MAX_VIEW_NAME, ListName, SavedView
+from dashboard.saved_views.queries import find_view
+from dashboard.saved_views.rules import (
     SavedViewError,
     clear_default,
     create_view,
@@ -27,9 +26,10 @@ from dashboard.ledger.saved_views import (
     set_default,
     update_query,
 )
+from dashboard.web.lists.saved_views import ALL, list_url, visible_views
+from dashboard.web.saved_views.lists import LISTS
 from dashboard.web.ui.htmx import Request, render_partial
 from dashboard.web.ui.query_params import int_param
-from dashboard.web.ui.saved_views import ALL, list_url, normalized_query, visible_views
 
 TEAM = "team"
 """The value of a form's field for whom a view is."""
@@ -38,7 +38,6 @@ TEAM = "team"
 @require_GET
 @never_cache
 def saved_view_list(request: Request) -> HttpResponse:
-    """List the user's views and the team's, by list."""
     views = visible_views(request)
     groups = [
         (name, [view for view in views if view.list_name == name])
@@ -64,7 +63,7 @@ def saved_view_new(request: Request) -> HttpResponse:
     is_team = fields.get("share") == TEAM
     if is_team and list_name != ListName.PEOPLE:
         demand(request, CHANGE_TEAM_VIEWS)
-    query = normalized_query(list_name, QueryDict(fields.get("state", "")))
+    query = LISTS[list_name].saved_query(QueryDict(fields.get("state", "")))
     try:
         view = create_view(
             request.user, list_name, name=fields.get("name", ""), query=query, is_team=is_team
@@ -106,7 +105,7 @@ def saved_view_edit(request: Request, view_id: int) -> HttpResponse:
 def saved_view_save(request: Request, view_id: int) -> HttpResponse:
     """Save the changed `state` of the list in the view that it was opened with."""
     view = _changeable(request, view_id)
-    query = normalized_query(view.list_name, QueryDict(request.POST.get("state", "")))
+    query = LISTS[view.list_name].saved_query(QueryDict(request.POST.get("state", "")))
     try:
         update_query(view, query, request.user)
     except SavedViewError as error:
@@ -140,7 +139,6 @@ def saved_view_default(request: Request) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def saved_view_delete(request: Request, view_id: int) -> HttpResponse:
-    """Confirm the deletion of a view, then delete it."""
     view = _changeable(request, view_id)
     if request.method != "POST":
         context = {"view": view}
@@ -182,7 +180,7 @@ def _show_new(
     request: Request, fields: QueryDict, error: SavedViewError | None = None
 ) -> HttpResponse:
     list_name = fields.get("list", "")
-    state = normalized_query(list_name, QueryDict(fields.get("state", "")))
+    state = LISTS[list_name].saved_query(QueryDict(fields.get("state", "")))
     context = _error_context(error) | {
         "fields": fields.dict() | {"state": state},
         "list_name": list_name,

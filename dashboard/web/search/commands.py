@@ -7,14 +7,24 @@ from itertools import islice
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from dashboard.accounts.permissions import (
+    CREATE_PAGE,
+    MANAGE_APPROVALS,
+    MANAGE_DELIVERIES,
+    MANAGE_PEOPLE,
+    PUBLISH,
+    may,
+)
 from dashboard.contract.audiences import VersionStatus
-from dashboard.folding import fold
 from dashboard.ledger.models import AudienceRecord
-from dashboard.ledger.models.audiences import IN_FLIGHT
+from dashboard.ledger.models.objects import IN_FLIGHT, LiveStatus
 from dashboard.ledger.queries import find
+from dashboard.ledger.queries.audiences import rollback_targets
+from dashboard.texts import fold
 from dashboard.web.search.hits import Hit
 from dashboard.web.search.recent_visits import Visit
-from dashboard.web.ui.locale_format import number
+from dashboard.web.ui.formats import number
+from dashboard.web.ui.htmx import Request
 
 MAX_GROUP_HITS = 6
 MAX_ACTIONS = 4
@@ -23,8 +33,6 @@ MAX_ACTIONS = 4
 
 @dataclass(frozen=True)
 class Rights:
-    """The permissions that decide what is offered."""
-
     publish: bool
     create_page: bool
     manage_people: bool = False
@@ -36,6 +44,16 @@ class Rights:
     def verbs(self) -> tuple[str, ...]:
         """The verbs for an audience's latest version."""
         return VERBS if self.publish else ("compare",)
+
+
+def rights_of(request: Request) -> Rights:
+    return Rights(
+        publish=may(request, PUBLISH),
+        create_page=may(request, CREATE_PAGE),
+        manage_people=may(request, MANAGE_PEOPLE),
+        manage_approvals=may(request, MANAGE_APPROVALS),
+        manage_deliveries=may(request, MANAGE_DELIVERIES),
+    )
 
 
 @dataclass(frozen=True)
@@ -65,7 +83,7 @@ DESTINATIONS = (
     Destination("activity", "Activity", "operation-list"),
     Destination("bell", "Notifications", "notification-list"),
     Destination("view", "Saved views", "saved-view-list"),
-    Destination("theme", "Settings", "settings", "Preferences, Density, Language, Time zone"),
+    Destination("theme", "Settings", "settings", "Preferences, Density, Dates, Times, Time zone"),
     Destination("plus", "Create page", "page-create", right="create_page"),
     Destination("keyboard", "Keyboard shortcuts", "find", query="#keys"),
     *(
@@ -96,7 +114,7 @@ SIGN_OUT_FORM = "sign-out"
 """The id of the user menu's form: signing out is a POST."""
 NOT_PUBLISHABLE = (*IN_FLIGHT, VersionStatus.CANCELLED, VersionStatus.ARCHIVED)
 """An archived version can be published again, from its audience's own page."""
-VERBS = ("publish", "compare")
+VERBS = ("publish", "roll back", "compare")
 MIN_VERB_CHARACTERS = 3
 """Length from which an abbreviated verb is recognised."""
 MAX_VERB_CANDIDATES = 50
@@ -127,7 +145,6 @@ def _is_match(destination: Destination, words: str) -> bool:
 
 
 def _has_word_prefix(name: str, words: str) -> bool:
-    """Tell whether the name, or one of its words, starts with the words."""
     return not words or f" {fold(words)}" in f" {fold(name)}"
 
 
@@ -136,8 +153,12 @@ def command_in(words: str) -> tuple[str, str]:
     first, _, name = words.partition(" ")
     prefix = fold(first).rstrip(".…")
     verb = next((verb for verb in VERBS if verb.startswith(prefix)), "")
-    is_command = verb and len(prefix) >= MIN_VERB_CHARACTERS
-    return (verb, name.strip()) if is_command else ("", "")
+    if len(prefix) < MIN_VERB_CHARACTERS:
+        return "", ""
+    if verb == "roll back":
+        second, _, rest = name.partition(" ")
+        name = rest if second and "back".startswith(fold(second).rstrip(".…")) else name
+    return (verb, name.strip()) if verb else ("", "")
 
 
 def verb_actions(words: str, visits: list[Visit], verbs: tuple[str, ...]) -> list[Hit]:
@@ -158,20 +179,28 @@ def verb_actions(words: str, visits: list[Visit], verbs: tuple[str, ...]) -> lis
 
 
 def audience_actions(audiences: list[AudienceRecord], verbs: tuple[str, ...]) -> Iterable[Hit]:
-    """Yield the commands for each audience's latest version.
+    """Yield the commands for each audience: for its latest version, and to roll back.
 
     Archived audiences and pages get none: others may have the same name.
     """
     pages = find.pages_by_id([record.page_id for record in audiences])
+    keys = [(record.page_id, record.audience_id) for record in audiences]
+    targets = rollback_targets(keys) if "roll back" in verbs else {}
     for record in audiences:
         ids = (record.page_id, record.audience_id)
         page = pages.get(record.page_id)
         if record.archived or (page and page.is_archived):
             continue
+        page_name = (page.name if page else "") or record.page_id
+        if target := targets.get(ids):
+            url = reverse("version-rollback", args=[*ids, target.version_id])
+            name = f"Roll back to {target.version_number}: {record}, {page_name}…"
+            yield Hit("rollback", name, f"{url}?from={record.live_version_number}")
         if not record.latest_version_id or record.latest_version_id == record.live_version_id:
             continue
-        page_name = (page.name if page else "") or record.page_id
-        if "publish" in verbs and record.latest_status not in NOT_PUBLISHABLE:
+        is_rolled_back = record.live_status == LiveStatus.ROLLED_BACK
+        may_publish = record.latest_status not in NOT_PUBLISHABLE and not is_rolled_back
+        if "publish" in verbs and may_publish:
             url = reverse("version-publish", args=[*ids, record.latest_version_id])
             name = f"Publish version {record.latest_version_number}: {record}, {page_name}…"
             yield Hit("publish", name, url)

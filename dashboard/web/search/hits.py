@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from django.urls import reverse
 from django.utils import timezone
 
-from dashboard.folding import fold
 from dashboard.ledger.models import (
     AudienceRecord,
     Operation,
@@ -14,15 +13,18 @@ from dashboard.ledger.models import (
     SubscriptionRecord,
     VersionRecord,
 )
-from dashboard.ledger.models.saved_views import ListName
+from dashboard.ledger.models.objects import IN_FLIGHT
 from dashboard.ledger.queries import find
+from dashboard.ledger.queries.audiences import rolled_back_versions
 from dashboard.ledger.queries.pages import page_names
-from dashboard.ledger.queries.saved_views import ViewOfUser
+from dashboard.ledger.states import version_state
 from dashboard.releases.models import Release, ReleaseState
+from dashboard.saved_views.models import ListName
+from dashboard.saved_views.queries import ViewOfUser
+from dashboard.texts import fold
+from dashboard.web.lists.saved_views import view_url
 from dashboard.web.search.recent_visits import Visit
-from dashboard.web.ui.locale_format import active_language
-from dashboard.web.ui.saved_views import view_url
-from dashboard.web.ui.version_status import version_status
+from dashboard.web.ui.formats import active_formats
 
 MAX_RELEASES = 1_000
 """Releases whose names are searched, the newest first."""
@@ -30,8 +32,6 @@ MAX_RELEASES = 1_000
 
 @dataclass(frozen=True)
 class Hit:
-    """One search result."""
-
     icon: str
     name: str
     url: str
@@ -101,29 +101,33 @@ def audience_hits(records: list[AudienceRecord]) -> list[Hit]:
 
 def _version_hits(records: list[VersionRecord]) -> list[Hit]:
     pages = page_names([record.page_id for record in records])
-    audiences = find.audiences_by_id([(one.page_id, one.audience_id) for one in records])
+    keys = [(record.page_id, record.audience_id) for record in records]
+    audiences = find.audiences_by_id(keys)
+    rolled_back = rolled_back_versions(keys)
     hits = []
     for record in records:
         ids = (record.page_id, record.audience_id)
         version = record.version_number
         note = f"{audiences.get(ids, ids[1])}, {pages.get(ids[0]) or ids[0]}"
         url = f"{reverse('version-list', args=ids)}#v{version}"
-        status = _version_status(record, audiences.get(ids))
+        is_rolled_back = (*ids, record.version_id) in rolled_back
+        status = _version_state(record, audiences.get(ids), is_rolled_back=is_rolled_back)
         hits.append(Hit("versions", f"Version {version}", url, note=note, status=status))
     return hits
 
 
-def _version_status(record: VersionRecord, audience: AudienceRecord | None) -> str:
-    return version_status(
-        record.version_id,
+def _version_state(
+    record: VersionRecord, audience: AudienceRecord | None, *, is_rolled_back: bool
+) -> str:
+    return version_state(
         record.status,
-        was_published=bool(record.version.published_at),
-        live_version_id=audience.live_version_id if audience else None,
+        is_live=audience is not None and audience.live_version_id == record.version_id,
+        was_live=bool(record.version.published_at),
+        is_rolled_back=is_rolled_back and record.status not in IN_FLIGHT,
     )
 
 
 def subscription_hit(record: SubscriptionRecord) -> Hit:
-    """Return a webhook subscription."""
     return Hit(
         "webhook", str(record), reverse("subscription-detail", args=[record.subscription_id])
     )
@@ -152,33 +156,33 @@ def release_hits(words: str) -> list[Hit]:
     return [
         Hit(
             "release",
-            one.name,
-            reverse("release-detail", args=[one.pk]),
-            note=_release_note(one),
+            release.name,
+            reverse("release-detail", args=[release.pk]),
+            note=_release_note(release),
         )
-        for one in releases
-        if all(word in fold(one.name) for word in wanted)
+        for release in releases
+        if all(word in fold(release.name) for word in wanted)
     ]
 
 
 def _release_note(release: Release) -> str:
     state = release.get_state_display()
     if not release.has_own_name:
-        created, language = timezone.localtime(release.created_at), active_language()
-        time = language.time(created, seconds=False)
-        state = f"{state}, created {language.day(created)}, {time}"
+        created, formats = timezone.localtime(release.created_at), active_formats()
+        time = formats.time(created, seconds=False)
+        state = f"{state}, created {formats.day(created)}, {time}"
     if release.state != ReleaseState.SCHEDULED or release.due_at is None:
         return state
-    due_at, language = timezone.localtime(release.due_at), active_language()
-    return f"{state} for {language.day(due_at)}, {language.time(due_at, seconds=False)}"
+    due_at, formats = timezone.localtime(release.due_at), active_formats()
+    return f"{state} for {formats.day(due_at)}, {formats.time(due_at, seconds=False)}"
 
 
 def _operation_hits(operations: list[Operation]) -> list[Hit]:
-    pages = page_names([one.page_id for one in operations if one.audience_id])
+    pages = page_names([operation.page_id for operation in operations if operation.audience_id])
     hits = []
-    for one in operations:
-        name = " ".join(filter(None, [one.title, one.target_name]))
-        url = reverse("operation-detail", args=[one.operation_key])
-        page = (pages.get(one.page_id) or one.page_id) if one.audience_id else ""
-        hits.append(Hit("activity", name, url, note=page, status=one.outcome))
+    for operation in operations:
+        name = " ".join(filter(None, [operation.title, operation.target_name]))
+        url = reverse("operation-detail", args=[operation.operation_key])
+        page = (pages.get(operation.page_id) or operation.page_id) if operation.audience_id else ""
+        hits.append(Hit("activity", name, url, note=page, status=operation.outcome))
     return hits

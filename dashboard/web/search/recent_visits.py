@@ -3,20 +3,17 @@
 Stored in a session cookie, which saves a database write per visit.
 """
 
-from collections.abc import Callable
 from urllib.parse import quote, unquote
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 
 from dashboard.web.ui.htmx import Request
 
 MAX_VISITS = 8
 MAX_CHARACTERS = 2_000
 """Browsers limit a cookie to 4,096; ids may be of any length."""
-VIEWS = ("page-detail", "audience-detail", "version-list", "conversation")
-"""The views that count as a visit."""
 
 Visit = tuple[str, str]
 """The ids of a page and of one of its audiences; the latter is "" for the page itself."""
@@ -30,23 +27,7 @@ def recent_visits(request: Request) -> list[Visit]:
     return [visit for visit in visits if visit[0] and "\0" not in visit[0] + visit[1]][:MAX_VISITS]
 
 
-def recent_visits_middleware(
-    get_response: Callable[[HttpRequest], HttpResponse],
-) -> Callable[[HttpRequest], HttpResponse]:
-    """Record visits of pages and audiences; runs after the login middleware."""
-
-    def middleware(request: Request) -> HttpResponse:
-        response = get_response(request)
-        match = request.resolver_match
-        if match and match.url_name in VIEWS and response.status_code == 200 and not request.htmx:
-            visit = (match.kwargs["page_id"], match.kwargs.get("audience_id", ""))
-            _record(response, request, visit)
-        return response
-
-    return middleware  # type: ignore[return-value]  # the request has a user by then
-
-
-def _record(response: HttpResponse, request: Request, visit: Visit) -> None:
+def record_visit(response: HttpResponse, request: Request, visit: Visit) -> None:
     before = recent_visits(request)
     if before[:1] == [visit]:
         return

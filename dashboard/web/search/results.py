@@ -10,10 +10,10 @@ from itertools import islice
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.people import Person
+from dashboard.contract.resource import ListEnvelope
 from dashboard.ledger.queries import find
-from dashboard.ledger.queries.saved_views import ViewOfUser
+from dashboard.saved_views.queries import ViewOfUser
 from dashboard.web.search.commands import (
     MAX_ACTIONS,
     MAX_GROUP_HITS,
@@ -35,7 +35,7 @@ from dashboard.web.search.hits import (
     visit_hits,
 )
 from dashboard.web.search.recent_visits import Visit
-from dashboard.web.ui.locale_format import number
+from dashboard.web.ui.formats import number
 
 PAGE_SIZE = 100
 """Hits per page in the list of all hits of a kind."""

@@ -9,23 +9,16 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET
 
-from dashboard.accounts.permissions import (
-    CREATE_PAGE,
-    MANAGE_APPROVALS,
-    MANAGE_DELIVERIES,
-    MANAGE_PEOPLE,
-    PUBLISH,
-    may,
-)
+from dashboard.accounts.authentication import get_preferences
 from dashboard.client import APIError
-from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.people import Person
-from dashboard.ledger.preferences import get_preferences
+from dashboard.contract.resource import ListEnvelope
 from dashboard.ledger.queries.pages import pages_coverage
-from dashboard.service.concurrency import run_concurrently
+from dashboard.service.client import run_concurrently
 from dashboard.service.health import is_fast
 from dashboard.service.reading import read_people
-from dashboard.web.search.commands import MAX_GROUP_HITS, Rights, command_in
+from dashboard.web.lists.saved_views import visible_views
+from dashboard.web.search.commands import MAX_GROUP_HITS, command_in, rights_of
 from dashboard.web.search.hits import exact_hits
 from dashboard.web.search.recent_visits import recent_visits
 from dashboard.web.search.results import (
@@ -37,7 +30,6 @@ from dashboard.web.search.results import (
 )
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 from dashboard.web.ui.query_params import int_param, search_param
-from dashboard.web.ui.saved_views import visible_views
 
 TEMPLATE = "search/results.html"
 PEOPLE = ("find-people", "palette-people")
@@ -70,13 +62,7 @@ def find(request: Request) -> HttpResponse:
     is_whole = not wants_partial(request, PARTS)
     is_now = is_whole and searches_people and is_fast()
     search = run_concurrently(_search(words)) if is_now else None
-    rights = Rights(
-        publish=may(request, PUBLISH),
-        create_page=may(request, CREATE_PAGE),
-        manage_people=may(request, MANAGE_PEOPLE),
-        manage_approvals=may(request, MANAGE_APPROVALS),
-        manage_deliveries=may(request, MANAGE_DELIVERIES),
-    )
+    rights = rights_of(request)
     visits = recent_visits(request)
     groups = (
         search_groups(words, exact, visits, rights, visible_views(request))
@@ -125,7 +111,6 @@ def _search(words: str) -> Callable[[], ListEnvelope[Person]]:
 
 
 def _people(words: str, search: Callable[[], ListEnvelope[Person]]) -> dict[str, Any]:
-    """Return the context of the people found, or of the error."""
     try:
         people = search()
     except APIError as error:

@@ -12,11 +12,12 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
 from tzdata import IANA_VERSION
 
+from dashboard import clock
 from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, requires
 from dashboard.client import APIError
 from dashboard.ledger.deviations import BROWSER, ContractDeviation, record_browser_report
 from dashboard.ledger.models import DeviationRecord
-from dashboard.rate_limits import seconds_to_wait
+from dashboard.limits import seconds_to_wait
 from dashboard.service.reading import read_pages
 from dashboard.web.ui.htmx import Request, render_partial, safe_return_url
 from dashboard.web.ui.request_body import BodyTooLargeError, IncompleteBodyError, read_body
@@ -38,7 +39,11 @@ def service_watch(request: Request) -> HttpResponse:
         deviations.delete()
         messages.success(request, "Counts reset.")
         return redirect("service-watch")
-    context = {"deviations": deviations, "zone_data": IANA_VERSION}
+    context = {
+        "deviations": deviations,
+        "zone_data": IANA_VERSION,
+        "clock_warning": clock.warning(),
+    }
     return render_partial(request, "service/watch.html", context)
 
 

@@ -11,10 +11,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from dashboard.accounts.permissions import MANAGE_APPROVALS, requires
-from dashboard.ledger.models import ApprovalRule
-from dashboard.ledger.models.approvals import DEFAULT_DAYS, MAX_DAYS, MIN_DAYS
-from dashboard.operations.approvals import current_rule
-from dashboard.releases.approving import change_rule, held_by
+from dashboard.approvals.models import DEFAULT_DAYS, MAX_DAYS, MIN_DAYS, ApprovalRule
+from dashboard.approvals.rule import current_rule
+from dashboard.releases.approval_requests import change_rule, held_by
 from dashboard.releases.models import Release
 from dashboard.web.ui.htmx import Request
 
@@ -28,8 +27,6 @@ MAX_CHANGES = 50
 
 
 class ApprovalRuleForm(forms.Form):
-    """Off, or on with the kinds of changes that it covers."""
-
     is_on = forms.TypedChoiceField(choices=[("on", "On"), ("off", "Off")])
     covers_publishing = forms.BooleanField(required=False)
     covers_rollbacks = forms.BooleanField(required=False)
@@ -43,14 +40,12 @@ class ApprovalRuleForm(forms.Form):
     )
 
     def clean(self) -> dict[str, Any]:
-        """Require at least one kind of changes if the rule is on."""
         cleaned = super().clean() or {}
         if cleaned.get("is_on") == "on" and not any(cleaned.get(name) for name in SWITCHES):
             self.add_error("is_on", "Choose what needs approval, or turn the rule off.")
         return cleaned
 
     def rule(self) -> ApprovalRule:
-        """Return the rule as entered, not saved."""
         data = self.cleaned_data
         covered = {name: data["is_on"] == "on" and data[name] for name in SWITCHES}
         return ApprovalRule(days=data["days"], **covered)

@@ -1,6 +1,7 @@
-"""Context of every page: environment, viewer, permissions, sidebar."""
+"""Context of every page: environment, viewer, permissions, sidebar, and the report of a failure."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -9,9 +10,13 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.middleware.csrf import get_token
+from django.utils.encoding import escape_uri_path
 from django.utils.functional import SimpleLazyObject
 from django.utils.html import format_html
 
+from config.environment import project_version
+from dashboard.accounts.authentication import get_preferences
+from dashboard.accounts.models import Preferences
 from dashboard.accounts.permissions import (
     CHANGE_TEAM_VIEWS,
     CREATE_PAGE,
@@ -23,26 +28,29 @@ from dashboard.accounts.permissions import (
     may,
     must_set_up_second_factor,
 )
-from dashboard.ledger.models import Preferences
-from dashboard.ledger.preferences import get_preferences
-from dashboard.notifications.following import is_followed
+from dashboard.client import CallReport, InvalidResponseError, StatusError
 from dashboard.notifications.inbox import is_about
-from dashboard.observability.request_context import is_unrecorded
+from dashboard.notifications.preferences import is_followed
+from dashboard.observability.request_context import (
+    current_notes,
+    current_request_id,
+    is_unrecorded,
+)
 from dashboard.service.health import health_now
+from dashboard.web.lists.saved_views import visible_views
 from dashboard.web.saved_views.counts import count_views
-from dashboard.web.saved_views.unsent_forms import view_ticket
 from dashboard.web.search.hits import visit_hits
 from dashboard.web.shell.sidebar_counts import (
+    SharedState,
     SidebarCounts,
     approvals_to_decide,
     current_outage,
-    side_counts,
+    shell_state,
     unread_notifications,
     was_pressed,
 )
-from dashboard.web.shell.support_report import support_report
-from dashboard.web.ui.saved_views import visible_views
-from dashboard.web.ui.time_zones import time_zone_label
+from dashboard.web.ui.formats import time_zone_label
+from dashboard.web.ui.forms import form_ticket
 
 TONES = {
     "grey": "plain",
@@ -56,6 +64,8 @@ TONES = {
 MAX_SIDEBAR_VIEWS = 8
 """Saved views in the sidebar, the user's own first. Source: our choice."""
 EMBEDDED_SERVICE_LABEL = "Built-in API"
+MAX_BODY_CHARACTERS = 600
+"""Of the response in the report of a failure."""
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:
@@ -68,24 +78,27 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     token = _lazy(get_token, request)
     health = _lazy(health_now)
     # Read once a request, if at all: it is a trip to the cache.
-    counts = _lazy(
+    state = _lazy(
         lambda: (
-            side_counts(is_fresh=was_pressed(request))
+            shell_state(is_fresh=was_pressed(request))
             if request.user.is_authenticated
-            else SidebarCounts()
+            else (SidebarCounts(), SharedState())
         )
     )
+    counts, shared = _lazy(lambda: state[0]), _lazy(lambda: state[1])
     csrf_input = '<input type="hidden" name="csrfmiddlewaretoken" value="{}">'
     return {
         "preferences": preferences,
         "csrf_token": token,
         "csrf_input": _lazy(format_html, csrf_input, token),
+        "form_ticket": _lazy(form_ticket, request),
         "theme": _lazy(_theme, request),
         "time_zone_label": _lazy(time_zone_label, request),
         "is_followed": partial(is_followed, cast("User", request.user)),
         "service_health": health,
         # Read when the page is rendered, so that the page's own calls count.
-        "outage": _lazy(current_outage, health, counts),
+        "outage": _lazy(current_outage, health, shared),
+        "needs_approval_of": partial(SharedState.covers, shared),
         "unrecorded": _lazy(is_unrecorded),
         "support_report": _lazy(support_report, request),
         **_sidebar(request, preferences, counts),
@@ -109,11 +122,9 @@ def _sidebar(
     return {
         "pinned": _lazy(lambda: visit_hits(preferences.pins)),
         "sidebar_counts": counts,
-        "needs_approval_of": partial(SidebarCounts.covers, counts),
         "sidebar_views": views,
         "max_sidebar_views": MAX_SIDEBAR_VIEWS,
         "view_counts": _lazy(lambda: count_views(views, is_fresh=was_pressed(request))),
-        "view_ticket": _lazy(view_ticket, request),
         "approvals_to_decide": partial(approvals_to_decide, request.user, counts),
         "unread_notifications": _lazy(lambda: len(unread)),
         "has_unread_about_page": _lazy(
@@ -136,7 +147,6 @@ def _permissions(request: HttpRequest) -> dict[str, Any]:
 
 
 def _lazy(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return the function's result, computed on first use."""
     return SimpleLazyObject(partial(function, *arguments))
 
 
@@ -145,3 +155,33 @@ def _theme(request: HttpRequest) -> str:
     if request.user.is_authenticated:
         theme = get_preferences(request.user).theme
     return theme if theme in Preferences.Theme.values else ""
+
+
+def support_report(request: HttpRequest) -> str:
+    """Return a report for the service team of a failed request, with its last failed call.
+
+    It contains no API key: the client redacts ours in every response, and paths have none.
+    """
+    notes = current_notes()
+    lines = [
+        f"Pressroom {project_version()}, {settings.ENVIRONMENT_NAME}",
+        f"Time: {datetime.now(UTC).isoformat(timespec='seconds')}",
+        f"Request: {current_request_id()}",
+        f"Page: {request.method} {escape_uri_path(request.path)}",
+    ]
+    if notes and notes.failed:
+        lines += _describe_call(notes.failed)
+    return "\n".join(lines)
+
+
+def _describe_call(failed: CallReport) -> list[str]:
+    attempts = f"{failed.attempts} attempt{'s' if failed.attempts != 1 else ''}"
+    lines = [
+        f"Call: {failed.operation}, {failed.method} {failed.path}",
+        f"Sent: {failed.started_at.isoformat(timespec='seconds')}, {attempts}, "
+        f"{failed.duration_ms:.0f} ms",
+        f"Status: {failed.status_code or 'none'}",
+        f"Error: {failed.error}",
+    ]
+    body = failed.error.body if isinstance(failed.error, StatusError | InvalidResponseError) else ""
+    return [*lines, f"Body (truncated): {body[:MAX_BODY_CHARACTERS]}"] if body else lines

@@ -9,21 +9,20 @@ from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.shortcuts import redirect, render, resolve_url
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views import defaults
 from django_htmx.http import HttpResponseClientRedirect
 
+from dashboard import clock
 from dashboard.accounts.permissions import SecondFactorNeededError
 from dashboard.client import APIError
 from dashboard.ledger.models import Operation
 from dashboard.observability.request_context import current_notes, current_request_id
-from dashboard.web.pages.drafts import is_background_request, save_posted_form
-from dashboard.web.releases.unsent_forms import save_unsent_form
-from dashboard.web.saved_views.unsent_forms import url_of_typed_view
-from dashboard.web.shell.uploads import FileRefusedError
+from dashboard.web.pages.drafts import is_background_request
+from dashboard.web.shell.unsent_forms import save_unsent_form
 from dashboard.web.ui.failures import Failure, explain
-from dashboard.web.ui.locale_format import number
+from dashboard.web.ui.formats import number
+from dashboard.web.ui.request_body import FileRefusedError
 
 SECTIONS = {
     "pages": "page-list",
@@ -39,7 +38,6 @@ SECTIONS = {
 
 
 def service_error(request: HttpRequest, error: APIError) -> HttpResponse:
-    """Render a failed service call: as a page, or as a message for htmx."""
     return _render_failure(request, explain(error))
 
 
@@ -50,8 +48,14 @@ def key_conflict(request: HttpRequest) -> HttpResponse:
     return _render_failure(request, Failure(409, "alert", title, what_to_do, detail))
 
 
+def deleted_meanwhile(request: HttpRequest) -> HttpResponse:
+    """409: what a change refers to was deleted, or referred to, at the same moment."""
+    title, what_to_do = "Changed at the same moment", "Reload the page, then try again."
+    detail = "Not saved: an account or something else that belongs to this was changed meanwhile."
+    return _render_failure(request, Failure(409, "alert", title, what_to_do, detail))
+
+
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """404: no such URL."""
     what_to_do = "Check the URL, or start from the overview."
     return _render_failure(request, Failure(404, "search", "Page not found", what_to_do))
 
@@ -76,7 +80,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     fields = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
     size = settings.DATA_UPLOAD_MAX_MEMORY_SIZE / 2**20
     what_to_do = "Go back and shorten your input, if your browser still has it."
-    if request.path == reverse("page-create"):
+    if request.path.startswith(reverse("page-create")):
         what_to_do += " The draft may be missing your latest changes."
     detail = f"Nothing was sent. The limit is {number(fields)} fields and {number(size)} MB."
     return _render_failure(request, Failure(413, "alert", "Form too large", what_to_do, detail))
@@ -85,23 +89,18 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """403: the form is not of this session. A form with a draft is saved and resumed."""
     try:
-        ticket = save_posted_form(request)
+        form = save_unsent_form(request, is_from_us=False)
     except UnreadablePostError:
         return incomplete(request)
-    if ticket and is_background_request(request):
+    if form and is_background_request(request):
         return HttpResponse(status=204)
-    resume_url = save_unsent_form(request, is_from_us=False) or url_of_typed_view(
-        request, is_from_us=False
-    )
-    if ticket and request.user.pk in (ticket.user_id, None):
-        resume_url = ticket.url
-    if resume_url:
-        return _resume(request, resume_url)
+    if form and (not form.draft_of or request.user.pk in (form.draft_of, None)):
+        return _resume(request, form.url)
     if _is_second_login(request):
         return redirect_to_login(request.POST.get("next", ""), resolve_url(settings.LOGIN_URL))
     what_to_do = (
         "Another user opened it. The input was saved as their draft."
-        if ticket
+        if form
         else "Nothing was changed. Go back, reload the page and try again."
     )
     return _render_failure(request, Failure(403, "lock", "Form expired", what_to_do))
@@ -124,15 +123,14 @@ def _resume(request: HttpRequest, url: str) -> HttpResponse:
     return _to_page(request, redirect_to_login(url, resolve_url(settings.LOGIN_URL)).url)
 
 
-def incomplete(request: HttpRequest, *, status: int = 408) -> HttpResponse:
-    """408: the form came too slowly or the connection broke; 400: the body is too short."""
+def incomplete(request: HttpRequest) -> HttpResponse:
+    """400: the body is shorter than its Content-Length, or the connection broke."""
     title = "The form arrived incomplete"
     what_to_do = "Nothing was changed. Check your connection, then try again."
-    return _render_failure(request, Failure(status, "clock", title, what_to_do))
+    return _render_failure(request, Failure(400, "clock", title, what_to_do))
 
 
 def _to_page(request: HttpRequest, address: str) -> HttpResponse:
-    """Redirect to a page, with a full-page redirect for htmx requests."""
     is_htmx = getattr(request, "htmx", None)
     return HttpResponseClientRedirect(address) if is_htmx else redirect(address)
 
@@ -168,7 +166,6 @@ def _sent_and_not_recorded(operation: Operation) -> Failure:
 
 
 def _render_failure(request: HttpRequest, failure: Failure) -> HttpResponse:
-    """Render a failure with links to the submitted form, if it is ours, and its section's list."""
     template = "errors/message.html" if getattr(request, "htmx", None) else "errors/page.html"
     referer = request.headers.get("Referer", "")
     is_ours = url_has_allowed_host_and_scheme(
@@ -181,7 +178,7 @@ def _render_failure(request: HttpRequest, failure: Failure) -> HttpResponse:
         "here": here,
         "list_view": SECTIONS.get(here),
         "form_url": referer if request.method == "POST" and is_ours else "",
-        "now": timezone.now(),
+        "now": clock.now(),
         "request_id": current_request_id(),
     }
     try:

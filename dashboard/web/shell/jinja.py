@@ -7,15 +7,15 @@ import jinja2
 from django.conf import settings
 
 from dashboard.ledger.crawls import get_crawl
-from dashboard.service.clock import clock_ahead
+from dashboard.service.health import clock_ahead
 from dashboard.text_diff import compare_texts
 from dashboard.web.audiences import markup as audiences
 from dashboard.web.conversations.search import result_around
 from dashboard.web.conversations.tool_calls import readable_pairs
-from dashboard.web.pages import markup as pages
-from dashboard.web.pages.detail import language_of
+from dashboard.web.lists.columns import no_cell
+from dashboard.web.pages.detail import footer_link_count, language_of
 from dashboard.web.people.match_highlighting import person_field
-from dashboard.web.publishing import markup as publishing
+from dashboard.web.publishing import schedule_form
 from dashboard.web.releases import markup as releases
 from dashboard.web.saved_views import markup as saved_views
 from dashboard.web.ui.jinja import make_environment
@@ -38,11 +38,12 @@ GLOBALS = (
     compare_texts,
     clock_note,
     get_crawl,
+    no_cell,
     person_field,
     readable_pairs,
     result_around,
-    publishing.place_of,
-    publishing.utc_text,
+    schedule_form.place_of,
+    schedule_form.utc_text,
     releases.clock_time,
     releases.local_text,
     releases.planned_moment,
@@ -54,15 +55,12 @@ GLOBALS = (
     releases.unknown_zone_note,
 )
 FILTERS = (
-    audiences.agent_label,
     audiences.live_status_badge,
-    audiences.live_status_label,
+    audiences.version_status_label,
     language_of,
     last_attempt,
     marked,
-    pages.flag_label,
-    pages.footer_link_count,
-    pages.page_status,
+    footer_link_count,
     saved_views.list_label,
     saved_views.state_summary,
     saved_views.view_url,
@@ -70,7 +68,6 @@ FILTERS = (
 
 
 def environment(**options: Any) -> jinja2.Environment:
-    """Return the environment named in the settings."""
     jinja = make_environment(GLOBALS, FILTERS, **options)
     jinja.globals["time_zone_cookie"] = settings.TIME_ZONE_COOKIE
     return jinja

@@ -7,8 +7,6 @@ from django.contrib.messages.storage.session import SessionStorage
 
 
 class NamedCookieStorage(CookieStorage):
-    """Django's storage, under the name in our settings."""
-
     cookie_name = settings.MESSAGES_COOKIE
 
 

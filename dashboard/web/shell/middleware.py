@@ -1,5 +1,6 @@
-"""Middleware: incomplete forms, login, time zone, locale and service errors."""
+"""Middleware: incomplete forms, login, time zone, counts, visits and service errors."""
 
+import logging
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, cast
@@ -11,35 +12,39 @@ from django.contrib.auth import logout
 from django.contrib.auth import middleware as auth_middleware
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import RequestDataTooBig
+from django.db import Error, IntegrityError
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.http.response import HttpResponseBase
 from django.shortcuts import resolve_url
 from django.template.loader import render_to_string
 from django.utils import timezone
-from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 from django_htmx.http import HttpResponseClientRedirect
 
-from dashboard.accounts.second_factor.policy import is_stale
-from dashboard.accounts.sessions import BACKGROUND
+from dashboard.accounts.sessions import BACKGROUND, is_stale
 from dashboard.client import APIError
 from dashboard.ledger.operations import OperationKeyConflictError
 from dashboard.observability.request_context import current_notes
-from dashboard.web.pages.drafts import is_background_request, save_posted_form
-from dashboard.web.releases.unsent_forms import save_unsent_form
-from dashboard.web.saved_views.unsent_forms import url_of_typed_view
-from dashboard.web.shell.errors import incomplete, key_conflict, service_error
+from dashboard.web.pages.drafts import is_background_request
+from dashboard.web.search.recent_visits import record_visit
+from dashboard.web.shell.errors import (
+    deleted_meanwhile,
+    incomplete,
+    key_conflict,
+    service_error,
+)
 from dashboard.web.shell.sidebar_counts import (
     CACHE_SECONDS,
     PRESSED_COOKIE,
+    SidebarCounts,
     approvals_to_decide,
     cached_counts,
-    side_counts,
+    count_anew,
 )
+from dashboard.web.shell.unsent_forms import save_unsent_form
+from dashboard.web.ui.formats import override_formats, request_formats, request_time_zone
 from dashboard.web.ui.htmx import Request
-from dashboard.web.ui.locale_format import override_language, request_language
 from dashboard.web.ui.request_body import content_length
-from dashboard.web.ui.time_zones import request_time_zone
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
@@ -48,6 +53,10 @@ SIGNED_OUT_AND_SAVED = "You were signed out, so nothing was sent. What you enter
 SIGNED_OUT_MEANWHILE = "You were signed out. Requests already sent continue."
 
 
+_logger = logging.getLogger("dashboard.requests")
+
+VISITS = ("page-detail", "audience-detail", "version-list", "conversation")
+"""Views of a page or an audience."""
 COUNTS_NOTHING = ("page-draft", "page-opened", "overview-visited")
 """Views that a page requests by itself, and that change no count of the sidebar."""
 
@@ -62,7 +71,6 @@ class IncompleteFormMiddleware(MiddlewareMixin):
     def process_view(
         self, request: HttpRequest, view_func: Any, view_args: Any, view_kwargs: Any
     ) -> HttpResponse | None:
-        """Read the body of a form."""
         if request.method != "POST" or getattr(view_func, "csrf_exempt", False):
             return None
         length = content_length(request)
@@ -72,12 +80,10 @@ class IncompleteFormMiddleware(MiddlewareMixin):
             return incomplete(request)
         except RequestDataTooBig:
             return None  # Reported by the next reader of the form.
-        return None if is_whole else incomplete(request, status=400)
+        return None if is_whole else incomplete(request)
 
 
 class LoginRequiredMiddleware(auth_middleware.LoginRequiredMiddleware):
-    """Require a login for every view that does not opt out."""
-
     def process_view(
         self, request: HttpRequest, view_func: Any, view_args: Any, view_kwargs: Any
     ) -> HttpResponseBase | None:
@@ -101,19 +107,16 @@ class LoginRequiredMiddleware(auth_middleware.LoginRequiredMiddleware):
         htmx = getattr(request, "htmx", None)
         if htmx and BACKGROUND in request.headers:
             return HttpResponse(status=204)
-        ticket = save_posted_form(request)
-        if ticket and is_background_request(request):
+        form = save_unsent_form(request, is_from_us=True)
+        if form and is_background_request(request):
             return HttpResponse(status=204)
-        resume_url = save_unsent_form(request, is_from_us=True) or url_of_typed_view(
-            request, is_from_us=True
-        )
-        if resume_url:
+        if form and not form.draft_of:
             messages.warning(request, SIGNED_OUT_AND_SAVED)
-        elif request.method == "POST" and not ticket:
+        elif request.method == "POST" and not form:
             messages.warning(request, SIGNED_OUT)
         elif request.method == "GET" and htmx:
             messages.info(request, SIGNED_OUT_MEANWHILE)
-        page = ticket.url if ticket else resume_url or _page_of(request)
+        page = form.url if form else _page_of(request)
         login = redirect_to_login(page, resolve_url(settings.LOGIN_URL))
         return HttpResponseClientRedirect(login.url) if htmx else login
 
@@ -134,15 +137,12 @@ def allow_probe_host_middleware(get_response: Handler) -> Handler:
 
 
 def locale_middleware(get_response: Handler) -> Handler:
-    """Format moments in the viewer's time zone, numbers and dates in the viewer's language."""
+    """Format moments in the viewer's time zone, and as the viewer writes days and times."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        zone, language = request_time_zone(request), request_language(request)
-        with timezone.override(zone), override_language(language):
-            response = get_response(request)
-        if response.headers.get("Content-Type", "").startswith("text/html"):
-            patch_vary_headers(response, ["Accept-Language"])
-        return response
+        zone, formats = request_time_zone(request), request_formats(request)
+        with timezone.override(zone), override_formats(formats):
+            return get_response(request)
 
     return middleware
 
@@ -173,21 +173,39 @@ def current_counts_middleware(get_response: Handler) -> Handler:
         htmx = cast("Request", request).htmx
         is_part = htmx and not htmx.boosted and response.status_code == HTTPStatus.OK
         if is_part and response.headers.get("Content-Type", "").startswith("text/html"):
-            counts = side_counts(is_fresh=True)
-            if counts != before:
-                to_decide = approvals_to_decide(request.user, counts)
-                context = {"counts": counts, "to_decide": to_decide}
-                response.content += render_to_string("components/side_swaps.html", context).encode()
+            response.content += _changed_counts(request, before).encode()
         return response
 
     return middleware
 
 
-class ServiceErrorMiddleware(MiddlewareMixin):
-    """Render service errors that no view has handled."""
+def _changed_counts(request: HttpRequest, before: SidebarCounts | None) -> str:
+    try:
+        counts = count_anew()
+    except Error:
+        return ""  # What was pressed has succeeded all the same.
+    if counts == before:
+        return ""
+    context = {"counts": counts, "to_decide": approvals_to_decide(request.user, counts)}
+    return render_to_string("components/side_swaps.html", context)
 
+
+def recent_visits_middleware(get_response: Handler) -> Handler:
+    """Record visits of pages and audiences, for the palette."""
+
+    def middleware(request: Request) -> HttpResponse:
+        response = get_response(request)
+        match = request.resolver_match
+        if match and match.url_name in VISITS and response.status_code == 200 and not request.htmx:
+            visit = (match.kwargs["page_id"], match.kwargs.get("audience_id", ""))
+            record_visit(response, request, visit)
+        return response
+
+    return middleware  # type: ignore[return-value]  # the request has a user by then
+
+
+class ServiceErrorMiddleware(MiddlewareMixin):
     def process_exception(self, request: Request, exception: Exception) -> HttpResponse | None:
-        """Return the error page; None, for Django's handling, for any other exception."""
         match exception:
             case APIError():
                 return service_error(request, exception)
@@ -195,6 +213,10 @@ class ServiceErrorMiddleware(MiddlewareMixin):
                 return key_conflict(request)
             case UnreadablePostError():
                 return incomplete(request)
+            case IntegrityError() if request.user.is_authenticated:
+                # PostgreSQL checks references at the commit: an account may just have been deleted.
+                _logger.warning("A row that belongs to another was refused", exc_info=exception)
+                return deleted_meanwhile(request)
         return None
 
 

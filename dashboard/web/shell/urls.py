@@ -1,4 +1,4 @@
-"""The URLs of the dashboard, feature by feature. Source: DESIGN.md, URLs."""
+"""The URLs of the dashboard, feature by feature."""
 
 from django.urls import include, path, register_converter
 
@@ -13,21 +13,19 @@ urlpatterns = [
     path("", include("dashboard.web.overview.urls")),
     path("find/", include("dashboard.web.search.urls")),
     path("pages/", include("dashboard.web.pages.urls")),
-    path("audiences/", include("dashboard.web.audiences.list_urls")),
-    path(AUDIENCE, include("dashboard.web.audiences.urls")),
+    path("", include("dashboard.web.audiences.urls")),
     path(f"{AUDIENCE}versions/", include("dashboard.web.versions.urls")),
-    path(f"{AUDIENCE}versions/<id:version_id>/publish/", include("dashboard.web.publishing.urls")),
+    path(f"{AUDIENCE}versions/<id:version_id>/", include("dashboard.web.publishing.urls")),
     path(f"{AUDIENCE}conversation/", include("dashboard.web.conversations.urls")),
     path("releases/", include("dashboard.web.releases.urls")),
     path("approvals/", include("dashboard.web.approvals.urls")),
-    path("notifications/", include("dashboard.web.notifications.urls")),
+    path("", include("dashboard.web.notifications.urls")),
     path("people/", include("dashboard.web.people.urls")),
     path("", include("dashboard.web.webhooks.urls")),
     path("activity/", include("dashboard.web.activity.urls")),
     path("saved-views/", include("dashboard.web.saved_views.urls")),
     path("service/", include("dashboard.web.service_status.urls")),
     path("accounts/", include("dashboard.accounts.urls")),
-    path("accounts/settings/notifications/", include("dashboard.web.notifications.settings_urls")),
     path("accounts/", include("dashboard.web.settings.urls")),
     path("", include("dashboard.server.urls")),
 ]

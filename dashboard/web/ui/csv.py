@@ -1,16 +1,31 @@
 """CSV downloads, streamed row by row and safe to open in a spreadsheet."""
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from itertools import chain
+from operator import attrgetter
+from typing import Any
 
 from django.http import StreamingHttpResponse
 
-from dashboard.contract.dates import read_date
-from dashboard.spreadsheet_cells import escape_formula
+from dashboard.contract.wire import read_date
+from dashboard.texts import escape_formula
 
 BYTE_ORDER_MARK = "\ufeff"
 """Excel needs it to recognize UTF-8; other programs skip it."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    heading: str
+    value: str | Callable[[Any], object]
+    """An attribute of the row, such as `audience.name`, or a function of the row."""
+
+    def of(self, row: object) -> object:
+        value = attrgetter(self.value)(row) if isinstance(self.value, str) else self.value(row)
+        return value.isoformat(timespec="seconds") if isinstance(value, datetime) else value
 
 
 class _Echo:
@@ -21,16 +36,17 @@ class _Echo:
 
 
 def csv_response(
-    filename: str, header: Sequence[str], rows: Iterable[Sequence[object]]
+    filename: str, cells: Sequence[Cell], rows: Iterable[object]
 ) -> StreamingHttpResponse:
     """Return a table as a CSV download, streamed as `rows` yields.
 
-    None becomes an empty cell. A text that a spreadsheet would run as a formula is prefixed with
-    an apostrophe; numbers stay numbers.
+    A row that is a text becomes a line of its own. None becomes an empty cell. A text that a
+    spreadsheet would run as a formula is prefixed with an apostrophe; numbers stay numbers.
     """
     writer = csv.writer(_Echo())
-    first = BYTE_ORDER_MARK + str(writer.writerow(header))
-    lines = (str(writer.writerow([escape_formula(value) for value in row])) for row in rows)
+    first = BYTE_ORDER_MARK + str(writer.writerow([cell.heading for cell in cells]))
+    table = ([row] if isinstance(row, str) else [cell.of(row) for cell in cells] for row in rows)
+    lines = (str(writer.writerow(map(escape_formula, values))) for values in table)
     content = chain([first], lines)
     response = StreamingHttpResponse(content, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{filename}"'
@@ -38,7 +54,11 @@ def csv_response(
     return response
 
 
-def date_cell(text: str | None) -> str | None:
-    """Format a date text as ISO 8601 in UTC; return a text that is no date unchanged."""
-    moment = read_date(text)
-    return moment.isoformat(timespec="seconds") if moment else text
+def date_cell(heading: str, attribute: str) -> Cell:
+    """Return a cell with a date text as ISO 8601 in UTC; a text that is no date stays as it is."""
+
+    def date_or_text(row: object) -> object:
+        text = attrgetter(attribute)(row)
+        return read_date(text) or text
+
+    return Cell(heading, date_or_text)

@@ -14,8 +14,6 @@ from dashboard.client import (
 
 @dataclass(frozen=True)
 class Failure:
-    """An error as shown to the user."""
-
     status: int
     icon: str
     title: str
@@ -28,7 +26,6 @@ class Failure:
 
 
 def explain(error: APIError) -> Failure:
-    """Return the status, title and next step for a failed call."""
     what_to_do = "Nothing was changed. Try again in a moment."
     match error:
         case NotFoundError():

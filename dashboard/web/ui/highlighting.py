@@ -16,7 +16,7 @@ from pygments.lexers import TextLexer, get_lexer_by_name
 from pygments.token import Comment, Keyword, Name, Number, String
 from pygments.util import ClassNotFound
 
-from dashboard.web.ui.locale_format import number
+from dashboard.web.ui.formats import number
 
 MAX_CODE = 100_000
 """Characters rendered of one text: a lexer may take more than linear time."""
@@ -38,12 +38,10 @@ _CLASSES = (
 
 
 def pretty_json(value: Any) -> str:
-    """Return a value as indented JSON; types unknown to JSON as `str`."""
     return json.dumps(value, indent=2, ensure_ascii=False, default=str)
 
 
 def has_hidden_characters(text: str) -> bool:
-    """Return whether characters of a text would be shown as their codes."""
     return bool(_DECEPTIVE.search(text))
 
 

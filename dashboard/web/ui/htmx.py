@@ -1,15 +1,18 @@
 """Typed requests, and pages that can be rendered as a partial for htmx."""
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 from django.utils.http import url_has_allowed_host_and_scheme
 from django_htmx.middleware import HtmxDetails
 
-from dashboard.accounts.permissions import AuthenticatedRequest
+from dashboard.accounts.permissions import AuthenticatedRequest, View
 from dashboard.observability.request_context import is_unrecorded
 
 
@@ -41,13 +44,27 @@ def render_partial(
     return response
 
 
+def posted_from(view_name: str) -> Callable[[View], View]:
+    """Redirect to the page of the form if its URL is opened, as after signing in again."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def guarded(request: Request, **ids: str) -> HttpResponse:
+            if request.method == "POST":
+                return view(request, **ids)
+            query = f"?{request.GET.urlencode()}" if request.GET else ""
+            return redirect(reverse(view_name, kwargs=ids) + query)
+
+        return guarded
+
+    return decorate
+
+
 def block_name(target: str | None) -> str:
-    """Return the name of the block that renders a target: an identifier."""
     return (target or "").replace("-", "_")
 
 
 def safe_return_url(request: HttpRequest, field: str, otherwise: str) -> str:
-    """Return the URL that a form returns to, if it is on this site."""
     url = request.POST.get(field, "")
     # `redirect` would take any other text for the name of a view.
     is_ours = url.startswith(("/", "https://", "http://")) and url_has_allowed_host_and_scheme(
@@ -57,5 +74,4 @@ def safe_return_url(request: HttpRequest, field: str, otherwise: str) -> str:
 
 
 def wants_partial(request: Request, parts: tuple[str, ...]) -> bool:
-    """Tell whether `render_partial` should render one of these partials."""
     return request.htmx.target in parts and not request.htmx.history_restore_request

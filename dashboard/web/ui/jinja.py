@@ -14,20 +14,19 @@ from django.template import defaultfilters, defaulttags
 from django.template.backends.jinja2 import Jinja2
 from django.templatetags.static import static
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.safestring import SafeString
 from django_htmx.jinja import htmx_script
 from jinja2.ext import Extension
 
-from dashboard.redaction import redact_unless
-from dashboard.web.ui import highlighting, markup, untrusted_markup
+from dashboard import clock
+from dashboard.ledger import states
+from dashboard.texts import redact_unless
+from dashboard.web.ui import forms, highlighting, markup
 from dashboard.web.ui.polling import badge_wait_s
 from dashboard.web.ui.urls import cached_reverse
 
 
 class JinjaTemplates(Jinja2):
-    """Django's Jinja2 backend, extended by template names with a block."""
-
     def get_template(self, template_name: str) -> "PageTemplate":  # type: ignore[override]
         """Return a template, or one block of it.
 
@@ -41,8 +40,6 @@ class JinjaTemplates(Jinja2):
 
 
 class PageTemplate:
-    """A template, or a block of one, for Django's `render`."""
-
     def __init__(self, template: jinja2.Template, block: str, backend: JinjaTemplates) -> None:
         self._template, self._block, self._backend = template, block, backend
 
@@ -72,7 +69,6 @@ class Unindented(Extension):
     """
 
     def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
-        """Return the source of a template without the blanks at the start of its lines."""
         return _INDENTATION.sub("", source)
 
 
@@ -93,11 +89,10 @@ class _Environment(jinja2.Environment):
 def make_environment(
     functions: Iterable[Callable[..., Any]], filters: Iterable[Callable[..., Any]], **options: Any
 ) -> jinja2.Environment:
-    """Return an environment with these globals and filters, and those of every page."""
     ours = {"undefined": jinja2.StrictUndefined, "extensions": [Unindented]}
     environment = _Environment(**options | ours)  # Django sets autoescape
-    environment.globals.update({each.__name__: each for each in (*GLOBALS, *functions)})
-    environment.filters.update({each.__name__: each for each in (*FILTERS, *filters)})
+    environment.globals.update({function.__name__: function for function in (*GLOBALS, *functions)})
+    environment.filters.update({function.__name__: function for function in (*FILTERS, *filters)})
     environment.filters["linebreaks"] = defaultfilters.linebreaks_filter
     return environment
 
@@ -121,8 +116,7 @@ def url(name: str, *args: str | int) -> str:
 
 
 def current_time() -> datetime:
-    """Return the current time."""
-    return timezone.now()
+    return clock.now()
 
 
 GLOBALS: list[Callable[..., Any]] = [
@@ -130,24 +124,26 @@ GLOBALS: list[Callable[..., Any]] = [
     current_time,
     htmx_script,
     querystring,
+    states.latest_state,
+    states.operation_state,
     static,
     url,
+    forms.form_key_input,
     markup.date_text,
+    markup.given,
     markup.icon,
-    markup.language_name,
+    markup.json_code,
+    markup.markdown,
     markup.moment,
     markup.running,
+    markup.safe_link,
     markup.short_id,
+    markup.source_code,
     markup.status_badge,
     markup.status_icon,
     markup.submits,
     markup.unreadable_mark,
     markup.value_or_none,
-    untrusted_markup.given,
-    untrusted_markup.json_code,
-    untrusted_markup.markdown,
-    untrusted_markup.safe_link,
-    untrusted_markup.source_code,
 ]
 FILTERS: list[Callable[..., Any]] = [
     defaultfilters.capfirst,
@@ -167,6 +163,8 @@ FILTERS: list[Callable[..., Any]] = [
     markup.number,
     markup.page_type,
     markup.status_tone,
+    markup.untranslated,
+    states.state_label,
     highlighting.pretty_json,
     redact_unless,
 ]

@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
-from dashboard.web.ui.locale_format import number
+from dashboard.web.ui.formats import number
 
 MAX_MARKDOWN = 20_000
 """Characters rendered of one text: a parser may take more than linear time."""
@@ -41,7 +41,6 @@ def is_linkable(url: str) -> bool:
     """Tell whether a URL may be a link: absolute http or https, or mailto.
 
     A URL with blanks, control or direction characters may not: browsers drop some of them.
-    Source: DESIGN.md, Untrusted.
     """
     return not _UNSAFE.search(url) and _LINKABLE.fullmatch(url) is not None
 

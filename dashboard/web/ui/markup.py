@@ -1,5 +1,10 @@
-"""Template functions for icons, statuses, moments, ids and numbers."""
+"""Template functions for icons, statuses, moments, ids, numbers and untrusted text.
 
+Every string is escaped or sanitized.
+"""
+
+import re
+from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -10,32 +15,24 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
-from dashboard.contract.dates import is_mark, read_date
+from dashboard.clock import in_minutes, in_words
 from dashboard.contract.resource import Resource
-from dashboard.invisible_characters import split_invisible
-from dashboard.ledger.models.operations import Outcome
-from dashboard.web.ui.locale_format import Language, active_language
+from dashboard.contract.wire import is_mark, read_date
+from dashboard.ledger.states import OperationState, VersionState
+from dashboard.texts import split_invisible
+from dashboard.web.ui.formats import Formats, active_formats
+from dashboard.web.ui.formats import number as format_number
+from dashboard.web.ui.highlighting import highlight_source, pretty_json
+from dashboard.web.ui.markdown import LINK_REL, is_linkable, render_markdown
 
-# A status is a word, a shape and a tone. Source: DESIGN-LANGUAGE.md, Status vocabulary.
-STATUSES = {
-    "draft": ("Draft", "st-draft", "plain"),
-    "pending": ("Pending", "st-pending", "info"),
-    "queued": ("Queued", "st-queued", "info"),
-    "processing": ("Processing", "st-processing", "work"),
+# A status is a word, a shape and a tone: color alone would not reach everyone.
+STATUSES: dict[str, tuple[str, str, str]] = {
+    **{str(state): state.badge for state in (*VersionState, *OperationState)},
+    # A page's; its draft and archived ones are as a version's.
     "published": ("Published", "st-published", "ok"),
-    "live": ("Live now", "st-live", "ok"),
-    "obsolete": ("Obsolete", "st-obsolete", "plain"),
-    "superseded": ("Superseded", "st-obsolete", "plain"),
-    "cancelled": ("Cancelled", "st-cancelled", "plain"),
-    "archived": ("Archived", "st-archived", "plain"),
+    # A subscription's.
     "active": ("Active", "st-published", "ok"),
     "paused": ("Paused", "st-off", "plain"),
-    "unreadable": ("Unreadable", "st-unread", "warn"),
-    Outcome.SENDING.value: ("In progress", "st-processing", "work"),
-    Outcome.ACCEPTED.value: ("Succeeded", "st-published", "ok"),
-    Outcome.REJECTED.value: ("Failed", "st-failed", "bad"),
-    Outcome.UNKNOWN.value: ("Outcome unknown", "st-unknown", "warn"),
-    Outcome.NOT_SENT.value: ("Not sent", "st-off", "plain"),
 }
 PAGE_TYPES = {
     "inbound": "Inbound",
@@ -103,7 +100,7 @@ def unreadable_mark(resource: Resource) -> SafeString:
 
 
 def status_badge(status: str | None, label: str = "", *, pill: bool = False) -> SafeString:
-    """Render a status of a page, version, subscription or operation: a shape and a word.
+    """Render a page's or subscription's status, or a version's or operation's state.
 
     An unknown status is shown by its own name, in neutral.
     """
@@ -125,12 +122,10 @@ def status_icon(status: str, extra: str = "") -> SafeString:
 
 
 def status_tone(status: str) -> str:
-    """Return the tone of a status."""
     return STATUSES.get(status, _NEUTRAL)[2]
 
 
 def page_type(value: str | None) -> str:
-    """Return the label of a page type; of an unknown one its own name."""
     return PAGE_TYPES.get(value or "", value or "Not given")
 
 
@@ -144,57 +139,48 @@ def moment(value: datetime | None, empty: str = "—") -> SafeString:
 
 @lru_cache(maxsize=MAX_CACHED_MOMENTS)
 def _moment(value: datetime, viewer: "ViewerLocale") -> SafeString:
-    language, local = viewer.language, value.astimezone(viewer.zone)
+    formats, local = viewer.formats, value.astimezone(viewer.zone)
     return format_html(
         '<time datetime="{}" title="{}, {} {}">{}</time>',
         value.isoformat(timespec="seconds"),
-        language.day(local, "named"),
-        language.time(local),
+        formats.day(local, "named"),
+        formats.time(local),
         local.tzname(),
         _short_moment(local, viewer),
     )
 
 
 class ViewerLocale(NamedTuple):
-    """What the rendering of a moment depends on."""
-
     zone: tzinfo
     today: date
-    language: Language
+    formats: Formats
 
 
 def current_viewer_locale() -> ViewerLocale:
-    """Return the active time zone and language, with today's date."""
     zone = timezone.get_current_timezone()
-    return ViewerLocale(zone, timezone.localdate(), active_language())
+    return ViewerLocale(zone, timezone.localdate(), active_formats())
 
 
 def _short_moment(local: datetime, viewer: ViewerLocale) -> str:
     if local.date() == viewer.today:
-        return viewer.language.time(local)
+        return viewer.formats.time(local)
     if local.year != viewer.today.year:
-        return viewer.language.day(local, "dated")
-    return f"{viewer.language.day(local)} {viewer.language.time(local, seconds=False)}"
+        return viewer.formats.day(local, "dated")
+    return f"{viewer.formats.day(local)} {viewer.formats.time(local, seconds=False)}"
 
 
 def moment_text(value: datetime) -> str:
-    """Format a moment as `moment` does, as plain text."""
     return _short_moment(timezone.localtime(value), current_viewer_locale())
 
 
-def language_name() -> str:
-    """Return the BCP 47 name of the active language, for scripts."""
-    return active_language().name
-
-
 def day(value: date | None, how: str = "short") -> str:
-    """Format a day in the viewer's language; `how`: short, long, dated, full, named."""
-    return active_language().day(value, how) if value else ""
+    """Format a day as the viewer does; `how`: short, long, dated, full, named."""
+    return active_formats().day(value, how) if value else ""
 
 
 def number(value: Any, places: int | None = None) -> str:
-    """Format a number in the viewer's language, with so many decimals; "" if it is none."""
-    return active_language().number(value, places) if isinstance(value, int | float) else ""
+    """Format a number, with so many decimals; "" if it is none."""
+    return format_number(value, places) if isinstance(value, int | float) else ""
 
 
 def date_text(text: str | None, empty: str = "—") -> SafeString:
@@ -234,22 +220,8 @@ def duration(value: timedelta | float | None) -> str:
         return "—"
     seconds = value.total_seconds() if isinstance(value, timedelta) else float(value)
     if seconds <= -0.05:
-        return f"negative, {_duration(-seconds)}"
-    return _duration(max(seconds, 0))
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 10:
-        return f"{active_language().number(seconds, places=1)} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, days = minutes // 60, minutes // (24 * 60)
-    if minutes == 0:
-        return f"{rest} s"
-    if hours == 0:
-        return f"{minutes} min {rest:02} s" if rest else f"{minutes} min"
-    if days == 0:
-        return f"{hours} h {minutes % 60:02} min"
-    return f"{active_language().number(days)} day{'s' if days != 1 else ''} {hours % 24} h"
+        return f"negative, {in_words(-seconds)}"
+    return in_words(max(seconds, 0))
 
 
 def running(value: timedelta) -> SafeString:
@@ -258,28 +230,63 @@ def running(value: timedelta) -> SafeString:
     relative-times.js keeps it up to date while the page is open, in the same format.
     """
     seconds = max(int(value.total_seconds()), 0)
-    return format_html('<span class="nowrap" data-age="{}">{}</span>', seconds, _age(seconds))
-
-
-def _age(seconds: int) -> str:
-    minutes, hours, days = (seconds // unit for unit in (60, 3600, 86_400))
-    if not minutes:
-        return f"{seconds} s"
-    if not hours:
-        return f"{minutes} min"
-    if not days:
-        return f"{hours} h {minutes % 60:02} min"
-    return f"{days} day{'s' if days > 1 else ''} {hours % 24} h"
+    return format_html(
+        '<span class="nowrap" data-age="{}">{}</span>',
+        seconds,
+        in_minutes(seconds),
+    )
 
 
 def milliseconds(value: float | None) -> str:
-    """Format a duration given in milliseconds."""
     return duration(None if value is None else value / 1000)
 
 
 def value_or_none(value: Any, empty: str = "—") -> Any:
     """Return a value, or a dash that screen readers read as "empty"."""
     return _placeholder(empty) if value in (None, "", [], {}) else value
+
+
+def markdown(text: str | None, classes: str = "prose") -> SafeString:
+    """Render sanitized markdown, isolated from htmx and from the page's text direction."""
+    block = '<div class="{}" dir="auto" hx-disable>{}</div>'
+    return format_html(block, classes, render_markdown(text or ""))
+
+
+def json_code(value: Any) -> SafeString:
+    return source_code(pretty_json(value), "json")
+
+
+def source_code(text: str | None, language: str = "") -> SafeString:
+    block = '<pre class="code wrap" translate="no">{}</pre>'
+    return format_html(block, highlight_source(text or "", language))
+
+
+def untranslated(text: str, names: Iterable[str] | None = None) -> SafeString:
+    """Render a text whose names a browser does not translate: these, or all of it."""
+    if names is None:
+        return format_html('<span translate="no">{}</span>', text)
+    pattern = "|".join(re.escape(name) for name in names if name)
+    parts = re.split(f"({pattern})", text) if pattern else [text]
+    # A group that is split by is every second part.
+    return format_html_join(
+        "", "{}", ((untranslated(part) if n % 2 else part,) for n, part in enumerate(parts))
+    )
+
+
+def safe_link(url: str | None, text: str = "") -> Any:
+    """Render a URL: as a link for http, https and mailto, otherwise as text."""
+    label = text or url or ""
+    if not url or not is_linkable(url):
+        return format_html("<bdi>{}</bdi>", label) if label else value_or_none(None)
+    return format_html('<a href="{}" rel="{}"><bdi>{}</bdi></a>', url, LINK_REL, label)
+
+
+def given(text: str | None) -> SafeString:
+    """Render a text inline, with a placeholder if it is empty or was not given."""
+    if text:
+        return format_html("<bdi>{}</bdi>", text)
+    word = "Not given" if text is None else "Empty text"
+    return format_html('<span class="none">{}</span>', word)
 
 
 def _placeholder(text: str) -> SafeString:

@@ -8,26 +8,22 @@ from typing import NamedTuple
 
 from django.utils.safestring import SafeString, mark_safe
 
-from dashboard.folding import fold
+from dashboard.texts import fold
 
 MAX_SEARCHED_CHARACTERS = 2_000
 """Matches after the first so many characters of a text are not marked."""
 
 
 class TextSegment(NamedTuple):
-    """A segment of a text, and whether it matches words of the query."""
-
     text: str
     is_match: bool = False
 
 
 def marked(text: str, query: str) -> SafeString:
-    """Render a text with the words of the query marked."""
     return render_segments(split_at_matches(text, query))
 
 
 def render_segments(segments: Iterable[TextSegment]) -> SafeString:
-    """Render the segments of a text with the matches marked."""
     html = ""
     for text, is_match in segments:
         html += f"<mark>{escape(text)}</mark>" if is_match else escape(text)
@@ -40,7 +36,6 @@ def split_at_matches(text: str, query: str) -> list[TextSegment]:
 
 
 def query_words(query: str) -> list[str]:
-    """Return the distinct words of a query, case-folded."""
     return list(dict.fromkeys(fold(query).split())) if query else []
 
 
@@ -99,7 +94,6 @@ def _letters(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _merge_ranges(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Sort ranges and merge those that touch or overlap."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(ranges):
         if merged and start <= merged[-1][1]:

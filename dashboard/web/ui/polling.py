@@ -1,7 +1,7 @@
 """The intervals at which a page polls."""
 
 from dashboard.ledger.models import AudienceRecord
-from dashboard.ledger.models.audiences import IN_FLIGHT
+from dashboard.ledger.models.objects import IN_FLIGHT
 
 WAITS_S = (2, 3, 5, 5, 10, 20, 40, 60)
 MAX_POLLS = 40

@@ -1,7 +1,11 @@
-"""Read the body of a request that is not a form, up to a limit."""
+"""Read the body of a request up to a limit; reject files before anything is stored."""
 
 import re
+from typing import Any, NoReturn
 
+from django.conf import settings
+from django.core.exceptions import BadRequest, RequestDataTooBig
+from django.core.files.uploadhandler import FileUploadHandler
 from django.http import HttpRequest
 from gunicorn.http.errors import ParseException
 
@@ -41,3 +45,35 @@ def read_body(request: HttpRequest, *, at_most: int) -> bytes:
     if not ends_itself and length is not None and len(body) < length:
         raise IncompleteBodyError
     return body
+
+
+class FileRefusedError(BadRequest):
+    """A form contained a file. No form of ours has a file field."""
+
+
+class RejectFilesHandler(FileUploadHandler):
+    """Reject a multipart body over the limit before it is read, and a file before its first byte.
+
+    Django limits the fields of a multipart body, not its files, and parses it before the CSRF
+    check, thus for anyone. Source: Django's documentation, File Uploads.
+    """
+
+    def handle_raw_input(
+        self,
+        input_data: Any,
+        META: Any,  # noqa: N803  # Django's
+        content_length: int,
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
+        if content_length > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+            raise RequestDataTooBig("Request body exceeded settings.DATA_UPLOAD_MAX_MEMORY_SIZE.")
+
+    def new_file(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise FileRefusedError("Files are not accepted.")
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        """Do nothing: required by Django, but `new_file` always raises."""
+
+    def file_complete(self, file_size: int) -> None:
+        """Do nothing: required by Django, but `new_file` always raises."""

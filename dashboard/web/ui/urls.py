@@ -15,7 +15,7 @@ class IdentifierConverter:
     """An identifier, percent-encoded twice.
 
     A server decodes a URL before it is resolved, so an id with `/` would be split; `%252F`
-    arrives as `%2F` and is decoded here. Source: DESIGN.md, Addresses.
+    arrives as `%2F` and is decoded here.
     """
 
     regex = "[^/]+"
@@ -31,12 +31,10 @@ class IdentifierConverter:
         return identifier
 
     def to_url(self, value: str) -> str:
-        """Encode an identifier, including `.` and `..`, which are path steps."""
         return _SPECIAL.get(value) or quote(value, safe="")
 
 
 def is_identifier(text: str) -> bool:
-    """Return whether a text can be the id of something."""
     return "\0" not in text and len(text.encode()) <= MAX_IDENTIFIER_BYTES
 
 
@@ -51,13 +49,12 @@ def cached_reverse(name: str, *identifiers: str) -> str:
     """
     pattern = _url_pattern(name, len(identifiers), get_script_prefix(), get_urlconf())
     # Encoded twice, as a server decodes the URL once (IdentifierConverter).
-    segments = (_segment(each).replace("%", "%25") for each in identifiers)
+    segments = (_segment(identifier).replace("%", "%25") for identifier in identifiers)
     return pattern.format(*segments)
 
 
 @lru_cache(maxsize=100)
 def _url_pattern(name: str, count: int, _prefix: str, urlconf: str | None) -> str:
-    """Return the URL with `{}` in place of each identifier."""
     placeholders = [_PLACEHOLDER.format(number) for number in range(count)]
     url = reverse(name, urlconf, args=placeholders).replace("{", "{{").replace("}", "}}")
     for placeholder in placeholders:

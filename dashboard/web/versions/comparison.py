@@ -8,11 +8,11 @@ from django.db.models import Q
 from pydantic.alias_generators import to_camel
 
 from dashboard.contract.audiences import AudienceVersion
+from dashboard.ledger.models.objects import IN_FLIGHT
 from dashboard.ledger.queries.audiences import version_last_known, versions_seen
+from dashboard.ledger.states import state_label, version_state
 from dashboard.web.audiences.state import AudienceHead
-from dashboard.web.ui.version_status import version_status
-from dashboard.web.versions.history import previous_to
-from dashboard.web.versions.lifecycle import DATES
+from dashboard.web.versions.history import DATES, previous_to
 
 NAMES = {"live": "Live version", "latest": "Latest version", "previous": "Previous version"}
 MAX_OFFERED = 200
@@ -21,23 +21,17 @@ MAX_OFFERED = 200
 
 @dataclass(frozen=True)
 class VersionOption:
-    """An option of the version select."""
-
     version_id: str
     number: int
-    status: str
-    """The status last seen, or `live` or `superseded`."""
+    state: str
 
     @property
     def label(self) -> str:
-        """The text of the option: `5, live`."""
-        return f"{self.number}, {self.status}"
+        return f"{self.number}, {state_label(self.state).lower()}"
 
 
 @dataclass(frozen=True)
 class ChosenVersion:
-    """The parameter of one side, and the version it names."""
-
     param: str
     version: AudienceVersion | None
     problem: str = ""
@@ -47,7 +41,6 @@ class ChosenVersion:
 
     @property
     def label(self) -> str:
-        """The version's name: `Version 5`."""
         return f"Version {self.version.version_number}" if self.version else ""
 
 
@@ -79,14 +72,17 @@ def choices(head: AudienceHead, *chosen: ChosenVersion) -> list[VersionOption]:
         version_id: VersionOption(
             version_id,
             number,
-            version_status(
-                version_id, status, was_published=was_published, live_version_id=live_version_id
+            version_state(
+                status,
+                is_live=version_id == live_version_id,
+                was_live=was_published,
+                is_rolled_back=status not in IN_FLIGHT and head.is_taken_back(version_id),
             ),
         )
         for version_id, number, status, was_published in rows[:MAX_OFFERED]
     }
-    for version in (one.version for one in chosen if one.version):
-        option = VersionOption(version.version_id, version.version_number, head.status_of(version))
+    for version in (side.version for side in chosen if side.version):
+        option = VersionOption(version.version_id, version.version_number, head.state_of(version))
         offered.setdefault(version.version_id, option)
     return list(offered.values())
 
@@ -157,17 +153,16 @@ class FactRow:
 
     @property
     def differs(self) -> bool:
-        """Whether the two values differ."""
         return bool(self.old != self.new)
 
 
 def fact_rows(head: AudienceHead, old: AudienceVersion, new: AudienceVersion) -> list[FactRow]:
     """Return the spec's fields but the context, and any others that were sent.
 
-    The status is that of `AudienceState.status_of`.
+    The status is that of `AudienceState.state_of`.
     """
     extra = {**(old.model_extra or {}), **(new.model_extra or {})}
-    status = FactRow("status", head.status_of(old), head.status_of(new), "status")
+    status = FactRow("status", head.state_of(old), head.state_of(new), "status")
     others = [
         FactRow(
             to_camel(name) if name in _KINDS else name,

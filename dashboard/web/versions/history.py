@@ -1,44 +1,190 @@
-"""The version history of an audience, from the ledger: the service does not list it."""
+"""The versions of an audience from the ledger, as the service does not list them; their lifecycles.
+
+The spec does not show the order of the states; doubts are raised only about dates that contradict
+the names of their fields (our choice): nothing precedes its creation, and nothing is queued after
+it was published.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from functools import cached_property
+from datetime import datetime, timedelta
 
 from django.db.models import Q, QuerySet
+from django.utils.functional import cached_property
 
 from dashboard.contract.audiences import AudienceVersion, VersionStatus
-from dashboard.ledger.models import Attempt, Operation, OutsidePublish, VersionRecord
-from dashboard.ledger.models.audiences import IN_FLIGHT
+from dashboard.contract.wire import is_mark, read_date
+from dashboard.ledger.models import Attempt, Operation, Publication, VersionRecord
+from dashboard.ledger.models.objects import IN_FLIGHT
 from dashboard.ledger.models.operations import Outcome
+from dashboard.ledger.models.publications import PublicationReason
 from dashboard.ledger.queries.audiences import version_last_known, versions_seen
 from dashboard.ledger.queries.operations import publishes_of_versions
-from dashboard.ledger.queries.outside_publishes import outside_publishes_of_versions
-from dashboard.operations.verdicts import find_publish_of
-from dashboard.service.clock import service_time
+from dashboard.service.health import CLOCK_TOLERANCE_S, service_time
 from dashboard.text_diff import compare_texts
 from dashboard.web.audiences.state import AudienceHead
-from dashboard.web.ui.load_more import PAGE_SIZE
-from dashboard.web.versions.lifecycle import Gap, Lifecycle, gap_between, lifecycle_of
+from dashboard.web.ui.markup import duration
+from dashboard.web.ui.query_params import PAGE_SIZE
 
 COUNTED_CHARACTERS = 12_000
 """Longer contexts are compared on their own page only: fifty of them would take seconds."""
 MAX_COMPARED = 150_000
 """Characters compared per response, newest version first: half a second at worst."""
+# The dates of a version in the order their names suggest: field, wire name, label.
+DATES = (
+    ("created_at", "createdAt", "Created"),
+    ("became_draft_at", "becameDraftAt", "Draft"),
+    ("queued_at", "queuedAt", "Queued"),
+    ("published_at", "publishedAt", "Live"),
+    ("cancelled_at", "cancelledAt", "Canceled"),
+    ("obsolete_at", "obsoleteAt", "Superseded"),
+    ("archived_at", "archivedAt", "Archived"),
+)
+_WIRE_NAMES = {field: wire for field, wire, _ in DATES}
+# Pairs of dates in their required order. Publishing again may follow anything else.
+_COMES_FIRST = (
+    *(("created_at", field) for field, _, _ in DATES[1:]),
+    ("became_draft_at", "queued_at"),
+    ("queued_at", "published_at"),
+)
+_DATE_OF_STATUS = {
+    "draft": "became_draft_at",
+    "queued": "queued_at",
+    "processing": "queued_at",
+    "published": "published_at",
+    "cancelled": "cancelled_at",
+    "archived": "archived_at",
+}
+_OPEN_STATES = {
+    "pending": "Pending",
+    "draft": "In draft",
+    "queued": "In queue",
+    "processing": "Processing",
+}
+
+
+@dataclass(frozen=True)
+class LifecycleStep:
+    label: str
+    text: str
+    """The date as sent."""
+    moment: datetime | None
+    """None if the text can't be parsed."""
+    duration: timedelta | None
+    """The time since the step before; None if either has no moment."""
+
+
+@dataclass(frozen=True)
+class Lifecycle:
+    """The steps of one version in time order, its current state, and doubtful dates."""
+
+    steps: tuple[LifecycleStep, ...]
+    state: str
+    """The state since the last step: `Live`, `In draft`; empty if its lifecycle is over."""
+    lasted: timedelta | None
+    """How long it has had that state, if the dates say so."""
+    doubts: tuple[str, ...]
+    """Sentences about dates that are out of order, missing, or can't be read."""
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Version numbers never seen, between two that were."""
+
+    below: VersionRecord
+    above: VersionRecord
+
+    @property
+    def first(self) -> int:
+        return self.below.version_number + 1
+
+    @property
+    def last(self) -> int:
+        return self.above.version_number - 1
+
+    @property
+    def checks(self) -> tuple[datetime, datetime] | None:
+        """The times its neighbors were first seen; None if not in the order of their numbers."""
+        checks = (self.below.first_seen_at, self.above.first_seen_at)
+        return checks if checks[0] < checks[1] else None
+
+    @property
+    def precedes_first_check(self) -> bool:
+        """Whether both its neighbors were first seen at the same time."""
+        return self.below.first_seen_at == self.above.first_seen_at
+
+
+def lifecycle_of(version: AudienceVersion, *, is_live: bool, now: datetime) -> Lifecycle:
+    steps = _steps(version)
+    moments = [step.moment for step in steps if step.moment]
+    state = "Live" if is_live else _OPEN_STATES.get(version.status, "")
+    since = read_date(version.published_at) if is_live else max(moments, default=None)
+    return Lifecycle(
+        steps=steps,
+        state=state,
+        lasted=now - since if state and since and since <= now else None,
+        doubts=tuple(_doubts(version, now)),
+    )
+
+
+def gap_between(above: VersionRecord, below: VersionRecord) -> Gap | None:
+    gap = Gap(below=below, above=above)
+    return gap if gap.first <= gap.last else None
+
+
+def _steps(version: AudienceVersion) -> tuple[LifecycleStep, ...]:
+    steps: list[LifecycleStep] = []
+    before: datetime | None = None
+    for label, text, moment in _dates_in_order(version):
+        duration = moment - before if moment and before else None
+        steps.append(LifecycleStep(label, text, moment, duration))
+        before = moment
+    return tuple(steps)
+
+
+def _dates_in_order(
+    version: AudienceVersion,
+) -> Sequence[tuple[str, str, datetime | None]]:
+    """Return the dates sent, in time order; one that can't be parsed follows its predecessor."""
+    dated: list[tuple[datetime | None, tuple[str, str, datetime | None]]] = []
+    last: datetime | None = None
+    for field, _, label in DATES:
+        if text := getattr(version, field):
+            moment = read_date(text)
+            last = moment or last
+            dated.append((last, (label, text, moment)))
+    dated.sort(key=lambda entry: (entry[0] is not None, entry[0] or 0))
+    return [entry for _, entry in dated]
+
+
+def _doubts(version: AudienceVersion, now: datetime) -> Iterator[str]:
+    expected = _DATE_OF_STATUS.get(version.status)
+    if expected and not getattr(version, expected):
+        yield f"The status is {version.status}, but {_WIRE_NAMES[expected]} is empty."
+    for earlier, later in _COMES_FIRST:
+        first, second = read_date(getattr(version, earlier)), read_date(getattr(version, later))
+        if first and second and second < first:
+            yield f"{_WIRE_NAMES[later]} is before {_WIRE_NAMES[earlier]}."
+    duration_ms = version.queue_duration_ms
+    if duration_ms is not None and duration_ms < 0:
+        yield f"queueDurationMs is negative: {duration_ms:g}."
+    for field, name, _ in DATES:
+        text = getattr(version, field)
+        date = read_date(text)
+        if date and date > now + timedelta(seconds=CLOCK_TOLERANCE_S):
+            yield f"{name} is in the future, by {duration(date - now)}."
+        if text and read_date(text) is None and not is_mark(text):
+            yield f"{name} isn’t a readable date: “{text[:40]}”."
 
 
 def last_attempt(operation: Operation) -> Attempt | None:
-    """Return the last attempt of an operation, from its prefetched attempts."""
     attempts = list(operation.attempts.all())
     return attempts[-1] if attempts else None
 
 
 @dataclass(frozen=True)
 class VersionChange:
-    """The difference of a version's context from that of another."""
-
     other: int
-    """The number of the other version."""
     added: int
     removed: int
     is_same: bool
@@ -56,38 +202,45 @@ class HistoryRow:
     """Whether the service shows it now, as the live or the latest version."""
     is_live: bool
     status: str
-    """That of `AudienceState.status_of`."""
+    """That of `AudienceState.state_of`."""
     life: Lifecycle
     change: VersionChange | None
     """None if there is nothing to compare with, or too much."""
     publishes: Sequence[Operation]
     """Our publishes of it, newest first."""
-    outside: Sequence[OutsidePublish]
-    """The times that it went live outside Pressroom, newest first."""
+    publications: Sequence[Publication]
+    """The times in which it was live, newest first."""
     gap: Gap | None
+    is_earlier: bool
+    """Whether its number is below that of the live version."""
 
     @property
     def may_be_published(self) -> bool:
-        """Whether to offer a first publish: it is a draft, and not live."""
         return not self.is_live and self.version.status == VersionStatus.DRAFT
 
     @property
     def may_be_rolled_back_to(self) -> bool:
-        """Whether it was live once, is not now, and is not in flight."""
         is_over = self.version.status not in (*IN_FLIGHT, VersionStatus.CANCELLED)
-        return bool(self.version.published_at) and not self.is_live and is_over
+        return bool(self.version.published_at) and self.is_earlier and is_over
+
+    @property
+    def outside(self) -> list[Publication]:
+        return [
+            publication
+            for publication in self.publications
+            if publication.reason == PublicationReason.OUTSIDE
+        ]
 
     @cached_property
     def published_by(self) -> Operation | None:
-        """Our publish that made it live; if it never was, our last accepted one."""
-        if self.version.published_at:
-            return find_publish_of(self.version, self.publishes)
+        """Our publish that made it live last; if it never was, our last accepted one."""
+        if self.publications:
+            return self.publications[0].operation
         accepted = (publish for publish in self.publishes if publish.outcome == Outcome.ACCEPTED)
         return next(accepted, None)
 
     @property
     def unaccepted(self) -> list[Operation]:
-        """Our publishes that were not accepted, newest first."""
         return [publish for publish in self.publishes if publish.outcome != Outcome.ACCEPTED]
 
     @property
@@ -121,14 +274,13 @@ def version_history(
 
     Six queries at most. An unknown `before` starts at the newest.
     """
-    found = versions_seen(head.page_id, head.audience_id)
+    history = versions_seen(head.page_id, head.audience_id)
     if before and (last := version_last_known(head.page_id, head.audience_id, before)):
-        found = _below(found, last)
-    records = list(found[: size + 1])
+        history = _below(history, last)
+    records = list(history[: size + 1])
     shown = [(record, record.version) for record in records[:size]]
     version_ids = [record.version_id for record, _ in shown]
     publishes = _publishes(head, version_ids)
-    outside = outside_publishes_of_versions(head.page_id, head.audience_id, version_ids)
     below: list[VersionRecord | None] = [*records[1:], None]
     changes = _changes(
         head, [(version, older) for (_, version), older in zip(shown, below, strict=False)]
@@ -140,20 +292,24 @@ def version_history(
             last_seen_at=record.last_seen_at,
             is_shown_now=head.is_live(version) or head.is_latest(version),
             is_live=head.is_live(version),
-            status=head.status_of(version),
+            status=head.state_of(version),
             life=lifecycle_of(version, is_live=head.is_live(version), now=service_time(now)),
             change=change,
             publishes=publishes.get(record.version_id, []),
-            outside=[each for each in outside if each.version_id == record.version_id],
+            publications=[
+                publication
+                for publication in head.publications
+                if publication.version_id == record.version_id
+            ],
             gap=gap_between(record, older) if older else None,
+            is_earlier=bool(head.live and version.version_number < head.live.version_number),
         )
         for (record, version), older, change in zip(shown, below, changes, strict=False)
     ]
-    return History(rows, older=found.count() - size if len(records) > size else 0)
+    return History(rows, older=history.count() - size if len(records) > size else 0)
 
 
 def previous_to(page_id: str, audience_id: str, version_id: str) -> VersionRecord | None:
-    """Return the version with the next lower number seen, or None."""
     record = version_last_known(page_id, audience_id, version_id)
     return _below(versions_seen(page_id, audience_id), record).first() if record else None
 
@@ -185,5 +341,10 @@ def _changes(
             yield None
             continue
         left -= length
-        found = compare_texts(old, new)
-        yield VersionChange(other.version_number, found.added, found.removed, is_same=found.is_same)
+        differences = compare_texts(old, new)
+        yield VersionChange(
+            other.version_number,
+            differences.added,
+            differences.removed,
+            is_same=differences.is_same,
+        )

@@ -5,12 +5,12 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 from django_htmx.http import replace_url
 
+from dashboard import clock
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.queries.operations import publishes_of_versions
 from dashboard.service.reading import poll_audience, read_audience
@@ -18,8 +18,7 @@ from dashboard.text_diff import compare_texts
 from dashboard.web.audiences.polling import version_poll
 from dashboard.web.audiences.state import AudienceHead, head_of
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
-from dashboard.web.ui.load_more import params_for_all_rows, size_param
-from dashboard.web.ui.query_params import int_param
+from dashboard.web.ui.query_params import int_param, params_for_all_rows, size_param
 from dashboard.web.ui.urls import cached_reverse
 from dashboard.web.versions.comparison import choices, choose, fact_rows, names
 from dashboard.web.versions.history import version_history
@@ -35,7 +34,7 @@ def version_list(request: Request, page_id: str, audience_id: str) -> HttpRespon
     """
     is_poll = wants_partial(request, ("watch",))
     reading = (poll_audience if is_poll else read_audience)(page_id, audience_id)
-    now = timezone.now()
+    now = clock.now()
     head = head_of(page_id, audience_id, reading.value)
     params, before = request.GET, request.GET.get("before", "")
     old, new = choose(head, from_param=params.get("from", ""), to_param=params.get("to", ""))
@@ -75,7 +74,7 @@ def version_compare(request: Request, page_id: str, audience_id: str) -> HttpRes
     params = request.GET
     old, new = choose(head, from_param=params.get("from", ""), to_param=params.get("to", ""))
     offered = choices(head, old, new)
-    watch = version_poll(head, now=timezone.now(), polls=int_param(params.get("polls", "")))
+    watch = version_poll(head, now=clock.now(), polls=int_param(params.get("polls", "")))
     context = {
         "here": "pages",
         "reading": reading,
@@ -106,8 +105,8 @@ def _compared(head: AudienceHead, old: AudienceVersion, new: AudienceVersion) ->
     return {
         "difference": compare_texts(old.supplementary_context, new.supplementary_context),
         "facts": fact_rows(head, old, new),
-        "old_publishes": [each for each in publishes if each.version_id == old.version_id],
-        "new_publishes": [each for each in publishes if each.version_id == new.version_id],
-        "old_status": head.status_of(old),
-        "new_status": head.status_of(new),
+        "old_publishes": [publish for publish in publishes if publish.version_id == old.version_id],
+        "new_publishes": [publish for publish in publishes if publish.version_id == new.version_id],
+        "old_status": head.state_of(old),
+        "new_status": head.state_of(new),
     }

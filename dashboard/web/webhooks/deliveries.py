@@ -1,4 +1,4 @@
-"""Turn a request to the receiver into a Delivery: redacted, truncated, never trusted."""
+"""Turn a request to the receiver into a delivery: redacted, truncated, never trusted."""
 
 import json
 import re
@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from django.utils import timezone
-
+from dashboard import clock
 from dashboard.contract.webhooks import EventName
-from dashboard.ledger.models import Delivery
-from dashboard.redaction import redact_secret
+from dashboard.texts import redact_secret
+from dashboard.webhooks.models import ReceivedDelivery
 
 MAX_BODY = 256 * 1024
 """Bytes."""
@@ -48,19 +47,15 @@ class EventClaim:
 
     @property
     def is_about_form(self) -> bool:
-        """Whether it is about a form, so that no version has changed."""
         return (self.event or self.unknown_event).startswith("form.")
 
 
 @dataclass(frozen=True)
 class Body:
-    """The body of a request, unpacked."""
-
     size: int
     """Bytes, as sent."""
     content: bytes
     encoding: str = ""
-    """How it was compressed."""
     change: str = ""
     """What was done, or couldn't be done, to unpack it; in words."""
     is_cut: bool = False
@@ -93,11 +88,10 @@ def _inflate(body: bytes) -> tuple[bytes, bool]:
     return content, True
 
 
-def build_delivery(headers: Mapping[str, str], body: Body, claim: EventClaim) -> Delivery:
-    """Return the delivery to store for a request."""
+def build_delivery(headers: Mapping[str, str], body: Body, claim: EventClaim) -> ReceivedDelivery:
     text, changes = _as_text(body.content)
-    return Delivery(
-        received_at=timezone.now(),
+    return ReceivedDelivery(
+        received_at=clock.now(),
         size=body.size,
         encoding=body.encoding,
         changes=[*filter(None, [body.change]), *changes],
@@ -191,7 +185,6 @@ def read_claim(body: bytes) -> EventClaim:
 
 
 def _event_name(parsed: Any) -> str:
-    """Return the text that names the event, if the body is an object that has one."""
     pairs = parsed if isinstance(parsed, tuple) else ()
     names = (value for key in ("event", "type") for name, value in pairs if name == key)
     return _clean(next((name for name in names if isinstance(name, str)), ""))
@@ -199,16 +192,15 @@ def _event_name(parsed: Any) -> str:
 
 def _single_id(values: Iterable[tuple[str, str]], key: str) -> str:
     """Return the one id with this key, whatever its spelling; "" if there are others."""
-    found = {value for name, value in values if name.replace("_", "").lower() == key and value}
-    return _clean(_single(found))[:_MAX_ID]
+    ids = {value for name, value in values if name.replace("_", "").lower() == key and value}
+    return _clean(_single(ids))[:_MAX_ID]
 
 
-def _single(found: set[str]) -> str:
-    return found.pop() if len(found) == 1 else ""
+def _single(values: set[str]) -> str:
+    return values.pop() if len(values) == 1 else ""
 
 
 def _values(body: Any) -> Iterator[tuple[str, str]]:
-    """Yield the texts of a JSON value, each with its key."""
     stack: list[tuple[str, Any]] = [("", body)]
     while stack:
         key, value = stack.pop()

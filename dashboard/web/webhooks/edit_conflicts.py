@@ -9,7 +9,9 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from dashboard.contract.webhooks import SubscriptionPatch, WebhookSubscription
+from dashboard.contract.webhooks import SubscriptionPatch
+from dashboard.ledger.models import SubscriptionRecord
+from dashboard.service.subscriptions import parse_subscription
 
 
 class EditableFields(BaseModel, frozen=True):
@@ -19,13 +21,15 @@ class EditableFields(BaseModel, frozen=True):
     events: tuple[str, ...] | None
 
     @classmethod
-    def by(cls, subscription: WebhookSubscription) -> "EditableFields":
-        """Return the fields of a subscription."""
+    def of(cls, record: SubscriptionRecord) -> "EditableFields":
+        """Return the fields last seen; without events if the record can't be parsed."""
+        subscription = parse_subscription(record)
+        if subscription is None:
+            return cls(url=record.url, events=None)
         return cls.model_validate(subscription, from_attributes=True)
 
     @classmethod
     def read(cls, text: str) -> "EditableFields | None":
-        """Parse the JSON of the hidden field; None if it is invalid."""
         try:
             return cls.model_validate_json(text)
         except ValidationError:
@@ -34,13 +38,10 @@ class EditableFields(BaseModel, frozen=True):
 
 @dataclass(frozen=True)
 class FieldConflict:
-    """A field that has changed at the service since the form was rendered."""
-
     name: str
     before: Any
     now: Any
-    typed: Any
-    """The value in the form."""
+    entered: Any
     is_edited: bool
     """Whether the user edited it too: the form shows the user's value."""
 
@@ -58,7 +59,6 @@ def changed_fields(base: EditableFields, wanted: EditableFields) -> dict[str, An
 def find_conflicts(
     base: EditableFields, wanted: EditableFields, now: EditableFields
 ) -> list[FieldConflict]:
-    """Return the fields that differ at the service from `base`."""
     changes = changed_fields(base, wanted)
     conflicts = []
     if now.url != base.url:
@@ -73,7 +73,6 @@ def find_conflicts(
 def merge_changes(
     base: EditableFields, wanted: EditableFields, now: EditableFields
 ) -> EditableFields:
-    """Return the service's current fields, with the user's changes applied."""
     changes = changed_fields(base, wanted)
     return EditableFields(
         url=wanted.url if "url" in changes else now.url,

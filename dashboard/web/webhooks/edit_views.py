@@ -15,15 +15,12 @@ from django.utils.text import capfirst, get_text_list
 from django.views.decorators.http import require_http_methods
 
 from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, requires
-from dashboard.contract.webhooks import EventName, WebhookSubscription
+from dashboard.approvals.requests import ApprovalError
+from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.ledger.models import Operation, SubscriptionRecord
-from dashboard.ledger.models.approvals import ApprovalKind
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.operations import OperationKeyConflictError
 from dashboard.ledger.queries.subscriptions import label_subscription, subscription_last_known
-from dashboard.operations.approval_requests import ApprovalError
-from dashboard.operations.approvals import current_rule
-from dashboard.operations.approved_changes import request_update
 from dashboard.operations.execution import (
     ExecutionResult,
     read_operation_key,
@@ -32,11 +29,10 @@ from dashboard.operations.execution import (
 )
 from dashboard.operations.subscription_update import begin_update, find_update, record_not_sent
 from dashboard.service.reading import ReadResult
-from dashboard.service.subscriptions import parse_subscription, refresh_subscription
-from dashboard.web.ui.approvals import redirect_to_request
+from dashboard.service.subscriptions import refresh_subscription
 from dashboard.web.ui.htmx import Request, render_partial
-from dashboard.web.webhooks.edit_conflicts import EditableFields, find_conflicts, merge_changes
-from dashboard.web.webhooks.forms import PICK, EditForm
+from dashboard.web.webhooks.approval import needs_approval, request_approval
+from dashboard.web.webhooks.forms import EditForm
 from dashboard.web.webhooks.listing import subscription_row
 
 NOTHING_CHANGED = "No changes to send."
@@ -51,7 +47,6 @@ LOST_KEY = "Not sent: the form had no operation key. Save again."
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(UPDATE_SUBSCRIPTION, methods=("POST",))
 def subscription_detail(request: Request, subscription_id: str) -> HttpResponse:
-    """Show a subscription as it is now; preview a change; save it."""
     record = subscription_last_known(subscription_id)
     if record is None:
         context = {"here": "webhooks", "subscription_id": subscription_id}
@@ -63,14 +58,8 @@ def subscription_detail(request: Request, subscription_id: str) -> HttpResponse:
 
 def _change(request: Request, record: SubscriptionRecord) -> HttpResponse:
     last_known = ReadResult(record, record.last_seen_at)
-    step = request.POST.get("step", "")
-    data = request.POST.copy()
-    if step in ("all", "none"):
-        data["mode"] = PICK
-        data.setlist("events", [event.value for event in EventName] if step == "all" else [])
-    base = EditableFields.read(request.POST.get("seen", "")) or _known_fields(record)
-    form = EditForm(data, base=base, labels=_known_label(record))
-    if step in ("all", "none", "preview"):
+    form = EditForm.of(record, request.POST)
+    if request.POST.get("step") in ("all", "none", "preview"):
         return _show(request, last_known, form)
     if not form.is_valid():
         return _show(request, last_known, form, status=422)
@@ -102,12 +91,10 @@ def _save(request: Request, record: SubscriptionRecord, form: EditForm) -> HttpR
     if reading.error:
         not_sent = record_not_sent(record, key, form.body, reading.error, actor=request.user)
         return _show(request, reading, form, failed=not_sent, status=503)
-    now = _known_fields(reading.value)
-    if conflicts := find_conflicts(form.base, form.wanted, now):
-        wanted = merge_changes(form.base, form.wanted, now)
-        merged = EditForm(None, base=now, wanted=wanted, labels=form.labels)
+    merged, conflicts = form.merged_with(reading.value)
+    if conflicts:
         return _show(request, reading, merged, conflicts=conflicts, status=409)
-    if current_rule().covers(ApprovalKind.WEBHOOK):
+    if needs_approval():
         return _request_approval(request, reading, form)
     operation, attempt = begin_update(reading.value, key, form.body, actor=request.user)
     if attempt is None:
@@ -118,14 +105,12 @@ def _save(request: Request, record: SubscriptionRecord, form: EditForm) -> HttpR
 def _request_approval(
     request: Request, reading: ReadResult[SubscriptionRecord], form: EditForm
 ) -> HttpResponse:
-    """Ask another person to approve the change, and show the request."""
-    note = request.POST.get("note", "")
     try:
-        approval = request_update(reading.value, form.body, note=note, user=request.user)
+        response = request_approval(request, reading.value, form.body)
     except ApprovalError as error:
         return _show(request, reading, form, note_problem=str(error), status=422)
     _save_label(reading.value, form)
-    return redirect_to_request(request, approval)
+    return response
 
 
 def _show_result(
@@ -134,7 +119,6 @@ def _show_result(
     form: EditForm,
     result: ExecutionResult,
 ) -> HttpResponse:
-    """Show the outcome of a change that was sent."""
     if not isinstance(result.response, WebhookSubscription):
         extra: dict[str, Any] = {"failed": result.operation, "error": result.error}
         if result.error and result.operation.outcome != Outcome.UNKNOWN:
@@ -153,7 +137,6 @@ def _show_result(
 
 
 def _show_saved(request: Request, record: SubscriptionRecord, form: EditForm) -> HttpResponse:
-    """Save the label if it has changed, and say what was saved."""
     _save_label(record, form)
     names = [*(["label"] if form.is_label_changed else []), *form.body]
     saved = get_text_list([FIELD_NAMES[name] for name in names], "and")
@@ -178,18 +161,6 @@ def _show_repeated(
     return _show(request, reading, form, failed=operation, is_repeated=True, status=409)
 
 
-def _known_label(record: SubscriptionRecord) -> dict[str, str]:
-    return {"label": record.label, "seen_label": record.label}
-
-
-def _known_fields(record: SubscriptionRecord) -> EditableFields:
-    """Return the fields last seen; without events if the record can't be parsed."""
-    subscription = parse_subscription(record)
-    if subscription is None:
-        return EditableFields(url=record.url, events=None)
-    return EditableFields.by(subscription)
-
-
 def _show(
     request: Request,
     reading: ReadResult[SubscriptionRecord],
@@ -199,7 +170,7 @@ def _show(
     **extra: Any,
 ) -> HttpResponse:
     record = reading.value
-    form = form or EditForm(None, base=_known_fields(record), labels=_known_label(record))
+    form = form or EditForm.of(record)
     is_valid = not form.is_bound or form.is_valid()
     context = {
         "here": "webhooks",
@@ -211,7 +182,7 @@ def _show(
         "is_label_changed": is_valid and form.is_label_changed,
         "shown": json.dumps(body or {}),
         "operation_key": unused_operation_key(read_operation_key(request.POST)),
-        "needs_approval": current_rule().covers(ApprovalKind.WEBHOOK),
+        "needs_approval": needs_approval(),
         "note": request.POST.get("note", ""),
         "note_problem": "",
         **extra,

@@ -1,7 +1,8 @@
-"""Forms to add a subscription by its id, to label it and to edit it."""
+"""Forms to add a subscription by its id, to label and edit it, and of the receiver's secret."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -11,11 +12,18 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from dashboard.client import APIError, StatusError
+from dashboard.contract.webhooks import EventName
 from dashboard.ledger.models import SubscriptionRecord
 from dashboard.ledger.queries.subscriptions import subscription_last_known
-from dashboard.web.ui.form_fields import SingleLineField
-from dashboard.web.webhooks.edit_conflicts import EditableFields, changed_fields
-from dashboard.web.webhooks.events import EventGroup, event_groups, in_order, pickable
+from dashboard.outgoing_webhooks import NO_SECRET, SECRET_PREFIX, is_secret
+from dashboard.web.ui.forms import SingleLineField
+from dashboard.web.webhooks.edit_conflicts import (
+    EditableFields,
+    FieldConflict,
+    changed_fields,
+    find_conflicts,
+    merge_changes,
+)
 from dashboard.web.webhooks.target_url import url_problem, url_warnings
 
 MAX_ID = 500
@@ -25,9 +33,56 @@ KEEP, PICK = "keep", "pick"
 _MONO = {"class": "input mono", "autocomplete": "off", "spellcheck": "false"}
 
 
-class LabelForm(forms.Form):
-    """The label of a subscription in Pressroom."""
+@dataclass(frozen=True)
+class EventGroup:
+    """The checkboxes of the events with the common prefix `key`, by the service's own names."""
 
+    key: str
+    """Empty for names that are not in the spec."""
+    boxes: dict[str, bool]
+    """Whether each event is chosen, by its name."""
+
+    @property
+    def is_all(self) -> bool:
+        return all(self.boxes.values())
+
+
+def event_groups(chosen: Collection[str], others: Iterable[str]) -> list[EventGroup]:
+    groups: dict[str, dict[str, bool]] = {}
+    for name in pickable(others):
+        key = name.rpartition(".")[0] if name in set(EventName) else ""
+        groups.setdefault(key, {})[name] = name in chosen
+    return [EventGroup(key, boxes) for key, boxes in groups.items()]
+
+
+def pickable(others: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys([*(event.value for event in EventName), *others]))
+
+
+def in_order(chosen: Collection[str], before: Sequence[str] | None) -> list[str]:
+    """Return the chosen events: the old ones in their old order, then the new ones."""
+    old = [name for name in dict.fromkeys(before or ()) if name in chosen]
+    return old + [name for name in pickable(chosen) if name in chosen and name not in old]
+
+
+class SigningSecretForm(forms.Form):
+    signing_secret = SingleLineField(
+        label="Signing secret",
+        required=True,
+        max_length=200,
+        widget=forms.TextInput(attrs=_MONO),
+        help_text=f"Starts with {SECRET_PREFIX}. The service shows it with the subscription.",
+        error_messages={"required": "Enter the signing secret."},
+    )
+
+    def clean_signing_secret(self) -> str:
+        secret: str = self.cleaned_data["signing_secret"].strip()
+        if not is_secret(secret):
+            raise ValidationError(NO_SECRET)
+        return secret
+
+
+class LabelForm(forms.Form):
     label = SingleLineField(
         label="Label",
         max_length=MAX_LABEL,
@@ -36,14 +91,11 @@ class LabelForm(forms.Form):
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Remove the colon behind the label."""
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
 
 
 class AddForm(LabelForm):
-    """The ID of a subscription, and its label in Pressroom."""
-
     field_order = ("subscription_id", "label")
     subscription_id = SingleLineField(
         label="Subscription ID",
@@ -58,7 +110,6 @@ class AddForm(LabelForm):
     )
 
     def clean_subscription_id(self) -> str:
-        """Return the id. Raises ValidationError, with a link, if it is on the list."""
         subscription_id: str = self.cleaned_data["subscription_id"]
         if subscription_last_known(subscription_id):
             url = reverse("subscription-detail", args=[subscription_id])
@@ -98,19 +149,41 @@ class EditForm(LabelForm):
 
         `labels` are the `label` to show, and the `seen_label` that it replaces.
         """
-        self._fields_shown = shown = wanted or base
-        mode = KEEP if shown.events is None else PICK
-        initial = {"url": shown.url, "mode": mode, "events": list(shown.events or ()), **labels}
+        self._unbound_fields = fields = wanted or base
+        mode = KEEP if fields.events is None else PICK
+        initial = {"url": fields.url, "mode": mode, "events": list(fields.events or ()), **labels}
         super().__init__(data, initial=initial)
         self.base = base
         self.refusals: list[str] = []
         """Messages of the service that name no field of the form."""
-        names = pickable([*(base.events or ()), *(shown.events or ())])
+        names = pickable([*(base.events or ()), *(fields.events or ())])
         self.fields["events"].choices = [(name, name) for name in names]  # type: ignore[attr-defined]
+
+    @classmethod
+    def of(cls, record: SubscriptionRecord, data: QueryDict | None = None) -> "EditForm":
+        """Return the form of a subscription, as last seen, or as submitted.
+
+        The steps "all" and "none" choose all events, or none.
+        """
+        labels = {"label": record.label, "seen_label": record.label}
+        if data is None:
+            return cls(None, base=EditableFields.of(record), labels=labels)
+        data = data.copy()
+        if data.get("step") in ("all", "none"):
+            data["mode"] = PICK
+            data.setlist("events", [*EventName] if data["step"] == "all" else [])
+        base = EditableFields.read(data.get("seen", "")) or EditableFields.of(record)
+        return cls(data, base=base, labels=labels)
+
+    def merged_with(self, record: SubscriptionRecord) -> "tuple[EditForm, list[FieldConflict]]":
+        """Return the form with what the service has changed meanwhile, and those fields."""
+        now = EditableFields.of(record)
+        wanted = merge_changes(self.base, self.wanted, now)
+        form = EditForm(None, base=now, wanted=wanted, labels=self.labels)
+        return form, find_conflicts(self.base, self.wanted, now)
 
     @property
     def leaves_null(self) -> bool:
-        """Whether events are null and stay so."""
         return self.base.events is None and self["mode"].value() != PICK
 
     @property
@@ -121,14 +194,13 @@ class EditForm(LabelForm):
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings about the URL."""
         return url_warnings(str(self["url"].value() or "").strip())
 
     @property
     def wanted(self) -> EditableFields:
         """The fields in the form, which has to be valid or unbound."""
         if not self.is_bound:
-            return self._fields_shown
+            return self._unbound_fields
         return EditableFields(url=self.cleaned_data["url"], events=self.cleaned_data["events"])
 
     @property
@@ -139,7 +211,6 @@ class EditForm(LabelForm):
 
     @property
     def is_label_changed(self) -> bool:
-        """Whether the label is to be saved. As for `wanted`."""
         return bool(self.labels["label"] != self.labels["seen_label"])
 
     @property
@@ -148,14 +219,13 @@ class EditForm(LabelForm):
         return changed_fields(self.base, self.wanted)
 
     def clean_url(self) -> str:
-        """Return the URL. Raises ValidationError for a new one that can't be sent."""
-        typed: str = self.cleaned_data["url"]
+        url: str = self.cleaned_data["url"]
         # A browser submits an unchanged URL without these.
-        if typed == self.base.url.replace("\r", "").replace("\n", "").strip():
+        if url == self.base.url.replace("\r", "").replace("\n", "").strip():
             return self.base.url
-        if problem := url_problem(typed):
+        if problem := url_problem(url):
             raise ValidationError(problem)
-        return typed
+        return url
 
     def clean_events(self) -> tuple[str, ...] | None:
         """Return the events; None if null stays as it is."""
@@ -183,6 +253,5 @@ class EditForm(LabelForm):
 
 
 def _event_at(events: Sequence[str], place: str) -> str:
-    """Return the event at a place that the service named, in brackets, or ""."""
     is_place = re.fullmatch(r"\d{1,4}", place) and int(place) < len(events)
     return f" ({events[int(place)]})" if is_place else ""

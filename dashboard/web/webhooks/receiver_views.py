@@ -1,129 +1,39 @@
-"""The receiver: a URL that a webhook subscription can point to, and the log of its deliveries.
-
-Deliveries are stored and shown. They are hints, and no more: a worker reads the page again that one
-is about, if the ledger knows it. Nothing that a delivery says is recorded as a fact.
-"""
+"""The page of the receiver: its URL, its signing secret, and the log of its deliveries."""
 
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_not_required
-from django.db import IntegrityError
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.template.defaultfilters import pluralize
 from django.urls import reverse
-from django.utils import timezone
-from django.utils.http import urlencode
-from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
 from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, may, requires
 from dashboard.accounts.sessions import absolute_url
 from dashboard.contract.webhooks import EventName
-from dashboard.ledger.hints import take_hint
-from dashboard.ledger.models import Receiver
 from dashboard.ledger.models.operations import actor_name
-from dashboard.ledger.receiver import (
-    get_delivery,
+from dashboard.web.lists.definition import ListDefinition
+from dashboard.web.lists.filters import Choice
+from dashboard.web.lists.state import ListState
+from dashboard.web.ui.forms import sent_form_key
+from dashboard.web.ui.highlighting import has_hidden_characters
+from dashboard.web.ui.htmx import Request, render_partial, wants_partial
+from dashboard.web.ui.query_params import int_param
+from dashboard.web.webhooks.deliveries import MAX_PER_MINUTE, MAX_SIGNED_PER_MINUTE, indented_json
+from dashboard.web.webhooks.forms import SigningSecretForm
+from dashboard.webhooks.receiver import (
+    can_verify,
     get_receiver,
-    is_stored,
     list_deliveries,
-    receiver_at,
-    record_delivery,
-    record_rejection,
+    recent_deliveries,
     replace_secret,
     set_signing_secret,
     switch_receiver,
 )
-from dashboard.rate_limits import seconds_to_wait
-from dashboard.service.conformance import record_event_name
-from dashboard.web.ui.highlighting import has_hidden_characters
-from dashboard.web.ui.htmx import Request, render_partial, wants_partial
-from dashboard.web.ui.query_params import int_param
-from dashboard.web.ui.request_body import BodyTooLargeError, IncompleteBodyError, read_body
-from dashboard.web.webhooks.deliveries import (
-    MAX_BODY,
-    MAX_PER_MINUTE,
-    MAX_SIGNED_PER_MINUTE,
-    Body,
-    build_delivery,
-    indented_json,
-    read_claim,
-    unpack,
-)
-from dashboard.web.webhooks.signatures import (
-    SigningSecretForm,
-    can_verify,
-    event_digest,
-    is_signed,
-)
 
-PAGE_SIZE = 50
-
-
-# The service has no session and no CSRF token: the secret in the URL authorizes it.
-@csrf_exempt
-@login_not_required
-@require_POST
-def hook(request: HttpRequest, secret: str) -> HttpResponse:
-    """Record a delivery to the receiver, whatever its content, if it is signed as required."""
-    receiver = receiver_at(secret)
-    if receiver is None:
-        return _text_response("Receiver not found.", 404)
-    # With a signing secret, unsigned requests are counted apart: they can't use up the limit.
-    if not receiver.signing_secret and (refusal := _limit("receiver", MAX_PER_MINUTE)):
-        return refusal
-    try:
-        body = read_body(request, at_most=MAX_BODY)
-    except BodyTooLargeError:
-        return _text_response(f"The body exceeds {MAX_BODY} bytes. Nothing was stored.", 413)
-    except IncompleteBodyError:
-        return _text_response("The body is incomplete. Nothing was stored.", 400)
-    unpacked = unpack(request.headers, body)
-    # Signed before it was compressed: what Standard Webhooks signs is text.
-    content = unpacked.content
-    if receiver.signing_secret and (refusal := _refuse_signed(request, receiver, content)):
-        return refusal
-    # Of an unsigned request the ID isn't looked at: anybody could use up those of real events.
-    digest = event_digest(request.headers) if receiver.signing_secret else None
-    is_new = _record(request, unpacked, digest)
-    # 200 in both cases: a sender that got no response the first time stops trying then.
-    return _text_response("Received." if is_new else "Already received. Nothing was stored.", 200)
-
-
-def _limit(what: str, at_most: int) -> HttpResponse | None:
-    """Count a request; return the response to one too many, or None."""
-    wait = seconds_to_wait(what, at_most=at_most)
-    limit = f"Limit of {at_most} requests a minute exceeded. Try again later."
-    return _text_response(limit, 429, headers={"Retry-After": str(wait)}) if wait else None
-
-
-def _refuse_signed(request: HttpRequest, receiver: Receiver, body: bytes) -> HttpResponse | None:
-    """Return the response to a delivery that isn't signed, or is one too many; None otherwise."""
-    if is_signed(receiver, request.headers, body):
-        return _limit("receiver-signed", MAX_SIGNED_PER_MINUTE)
-    if refusal := _limit("receiver-unsigned", MAX_PER_MINUTE):
-        return refusal
-    record_rejection(timezone.now())
-    return _text_response("The signature is missing or not valid. Nothing was stored.", 401)
-
-
-def _record(request: HttpRequest, body: Body, digest: str | None) -> bool:
-    """Store a delivery, signed if it has a digest, and take it as a hint; False if it is stored."""
-    if digest and is_stored(digest):
-        return False
-    claim = read_claim(body.content)
-    delivery = build_delivery(request.headers, body, claim)
-    delivery.is_signed, delivery.event_digest = digest is not None, digest
-    if not claim.is_about_form:
-        delivery.hint = take_hint(claim.page_id, claim.audience_id, delivery.received_at)
-    try:
-        record_delivery(delivery)
-    except IntegrityError:
-        return False  # The same event has arrived at the same time.
-    record_event_name(claim.unknown_event)
-    return True
+EVENT = Choice("event", "Event", values=tuple(EventName), all_label="All events", column="event")
+DELIVERIES = ListDefinition(filters=(EVENT,), start="before")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -140,39 +50,33 @@ def receiver_page(request: Request) -> HttpResponse:
     if request.method == "POST" and (form.is_valid() or not form.is_bound):
         return _change(request, form)
     context = _deliveries_context(request)
-    state = context["receiver"]
-    path = reverse("hook", kwargs={"secret": state.secret})
+    receiver = context["receiver"]
+    path = reverse("hook", kwargs={"secret": receiver.secret})
     context |= {
         "here": "webhooks",
         "receiver_url": absolute_url(request, path) if may(request, UPDATE_SUBSCRIPTION) else "",
-        "events": list(EventName),
-        "max_per_minute": MAX_SIGNED_PER_MINUTE if state.signing_secret else MAX_PER_MINUTE,
+        "max_per_minute": MAX_SIGNED_PER_MINUTE if receiver.signing_secret else MAX_PER_MINUTE,
         "form": form,
-        "can_verify": can_verify(state),
+        "can_verify": can_verify(receiver),
     }
     status = 422 if form.is_bound else 200
     return render_partial(request, "webhooks/receiver/detail.html", context, status=status)
 
 
 def _deliveries_context(request: Request) -> dict[str, Any]:
-    """Return the context of the partial "deliveries"."""
-    event = request.GET.get("event", "")
-    chosen = event if event in set(EventName) else ""
-    before = int_param(request.GET.get("before", "")) or None
-    found = list(list_deliveries(event=chosen, before=before)[: PAGE_SIZE + 1])
-    newest = found[0].pk if found else 0
+    state = ListState.parse(DELIVERIES, request.GET)
+    deliveries, next_pk = state.page_of(list_deliveries().filter(state.condition))
     return {
         "receiver": get_receiver(),
-        "event": chosen,
-        "deliveries": found[:PAGE_SIZE],
-        "next": found[PAGE_SIZE - 1].pk if len(found) > PAGE_SIZE else None,
-        "poll_query": "" if before else urlencode({"event": chosen, "after": str(newest)}),
+        "state": state,
+        "deliveries": deliveries,
+        "next_pk": next_pk,
+        "newest": deliveries[0].pk if deliveries else 0,
         "announcement": "",
     }
 
 
 def _poll_deliveries(request: Request) -> HttpResponse:
-    """Return the deliveries, or 204 if none has arrived since `?after=`."""
     context, after = _deliveries_context(request), int_param(request.GET.get("after", ""))
     arrived = sum(delivery.pk > after for delivery in context["deliveries"])
     if not arrived:
@@ -184,9 +88,7 @@ def _poll_deliveries(request: Request) -> HttpResponse:
 @require_GET
 def delivery_detail(request: Request, number: int) -> HttpResponse:
     """Show one delivery. Headers and body may hold personal data, for administrators only."""
-    delivery = get_delivery(number)
-    if delivery is None:
-        raise Http404
+    delivery = get_object_or_404(recent_deliveries(), pk=number)
     may_read = may(request, UPDATE_SUBSCRIPTION)
     body = indented_json(delivery.body) if may_read and not delivery.is_cut else None
     changes = [*delivery.changes]
@@ -212,16 +114,12 @@ def _change(request: Request, form: SigningSecretForm) -> HttpResponse:
             switch_receiver(is_on=False, by=name)
             messages.success(request, "Receiver turned off. Requests return 404.")
         case "replace":
-            replace_secret(by=name)
+            replace_secret(by=name, form_key=sent_form_key(request))
             messages.success(request, "URL replaced. The old one returns 404.")
         case "sign":
-            set_signing_secret(form.encrypted, by=name)
+            set_signing_secret(form.cleaned_data["signing_secret"], by=name)
             messages.success(request, "Secret saved. Unsigned requests return 401.")
         case "unsign":
             set_signing_secret("", by=name)
             messages.success(request, "Secret removed. Signatures are no longer verified.")
     return redirect("receiver")
-
-
-def _text_response(text: str, status: int, **options: Any) -> HttpResponse:
-    return HttpResponse(f"{text}\n", status=status, content_type="text/plain", **options)

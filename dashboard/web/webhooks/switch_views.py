@@ -9,12 +9,9 @@ from django.views.decorators.http import require_POST
 from django_htmx.http import retarget
 
 from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, requires
+from dashboard.approvals.requests import ApprovalError
 from dashboard.ledger.models import SubscriptionRecord
-from dashboard.ledger.models.approvals import ApprovalKind
 from dashboard.ledger.queries.subscriptions import subscription_last_known
-from dashboard.operations.approval_requests import ApprovalError
-from dashboard.operations.approvals import current_rule
-from dashboard.operations.approved_changes import request_update
 from dashboard.operations.execution import read_operation_key, unused_operation_key
 from dashboard.operations.subscription_update import (
     SwitchResult,
@@ -22,8 +19,8 @@ from dashboard.operations.subscription_update import (
     execute_switch,
     repeated_switch,
 )
-from dashboard.web.ui.approvals import redirect_to_request
 from dashboard.web.ui.htmx import Request, safe_return_url
+from dashboard.web.webhooks.approval import needs_approval, request_approval
 
 STATES = {"on": True, "off": False}
 LOST_KEY = "Not changed. Try again."
@@ -43,31 +40,22 @@ def subscription_active(request: Request, subscription_id: str) -> HttpResponse:
     key = read_operation_key(request.POST)
     if wanted is None or not key:
         return _show_result(request, SwitchResult(record, LOST_KEY))
-    needs_approval = current_rule().covers(ApprovalKind.WEBHOOK)
-    if (needs_approval or not wanted) and "confirmed" not in request.POST:
-        return _confirm(request, record, active=wanted, needs_approval=needs_approval)
-    if needs_approval:
-        return _request_approval(request, record, active=wanted)
+    is_approval_needed = needs_approval()
+    if (is_approval_needed or not wanted) and "confirmed" not in request.POST:
+        return _confirm(request, record, active=wanted, needs_approval=is_approval_needed)
+    if is_approval_needed:
+        try:
+            return request_approval(request, record, {"active": wanted})
+        except ApprovalError as error:
+            confirmation = _confirm(
+                request, record, active=wanted, needs_approval=True, problem=str(error)
+            )
+            confirmation.status_code = 422
+            return confirmation
     operation, attempt = begin_update(record, key, {"active": wanted}, actor=request.user)
     if attempt is None:
         return _show_result(request, repeated_switch(record, operation))
     return _show_result(request, execute_switch(record, operation, attempt, active=wanted))
-
-
-def _request_approval(
-    request: Request, record: SubscriptionRecord, *, active: bool
-) -> HttpResponse:
-    """Ask another person to approve that it is turned on or off, and show the request."""
-    note = request.POST.get("note", "")
-    try:
-        approval = request_update(record, {"active": active}, note=note, user=request.user)
-    except ApprovalError as error:
-        confirmation = _confirm(
-            request, record, active=active, needs_approval=True, problem=str(error)
-        )
-        confirmation.status_code = 422
-        return confirmation
-    return redirect_to_request(request, approval)
 
 
 def _confirm(
@@ -78,7 +66,6 @@ def _confirm(
     needs_approval: bool,
     problem: str = "",
 ) -> HttpResponse:
-    """Render the confirmation, in a dialog with htmx, otherwise on a page."""
     context = {
         "here": "webhooks",
         "record": record,
@@ -98,7 +85,6 @@ def _confirm(
 
 
 def _show_result(request: Request, switched: SwitchResult) -> HttpResponse:
-    """Render the switch again, or redirect back to its page."""
     record = switched.record
     if request.htmx:
         context = {
@@ -116,7 +102,6 @@ def _show_result(request: Request, switched: SwitchResult) -> HttpResponse:
 
 
 def _back(request: Request, record: SubscriptionRecord) -> str:
-    """Return the URL of the page on which the switch was pressed."""
     return safe_return_url(
         request, "back", resolve_url("subscription-detail", record.subscription_id)
     )

@@ -11,7 +11,7 @@ from contextlib import suppress
 from difflib import get_close_matches
 from urllib.parse import urlsplit
 
-from dashboard.web.ui.locale_format import number
+from dashboard.web.ui.formats import number
 
 MAX_URL = 2_000
 """Characters. Source: our choice; the spec gives no limit."""
@@ -38,26 +38,26 @@ def url_warnings(url: str) -> list[str]:
     if url_problem(url):
         return []
     parts = urlsplit(url)
-    found = []
+    warnings = []
     if parts.scheme.lower() == "http":
-        found.append("http isn’t encrypted: others on the network can read what is sent.")
+        warnings.append("http isn’t encrypted: others on the network can read what is sent.")
     if "@" in parts.netloc:
-        found.append("The URL contains credentials, which every Pressroom user can see.")
+        warnings.append("The URL contains credentials, which every Pressroom user can see.")
     if warning := _local_warning(parts.hostname or ""):
-        found.append(warning)
-    return found
+        warnings.append(warning)
+    return warnings
 
 
 def _scheme_problem(url: str) -> str:
-    found = _SCHEME.match(url)
-    if not found:
+    match = _SCHEME.match(url)
+    if not match:
         return "Start with https://."
-    scheme = found[1].lower()
-    if scheme in WEB and found[2]:
+    scheme = match[1].lower()
+    if scheme in WEB and match[2]:
         return ""
-    if found[2] and (meant := get_close_matches(scheme, WEB, n=1, cutoff=0.7)):
-        return f"It starts with {found[0]}. Did you mean {meant[0]}://?"
-    return f"Start with https:// or http://, not {found[0][:40]}"
+    if match[2] and (meant := get_close_matches(scheme, WEB, n=1, cutoff=0.7)):
+        return f"It starts with {match[0]}. Did you mean {meant[0]}://?"
+    return f"Start with https:// or http://, not {match[0][:40]}"
 
 
 def _host_problem(url: str) -> str:
@@ -72,7 +72,6 @@ def _host_problem(url: str) -> str:
 
 
 def _local_warning(host: str) -> str:
-    """Return a warning about a host that only some networks can reach."""
     name = host.rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):
         return f"{host} is the machine that the service runs on."
@@ -84,11 +83,11 @@ def _local_warning(host: str) -> str:
 
 
 def _ip_warning(host: str, address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:
-    shown = host if host == str(address) else f"{host}, which is {address},"
+    name = host if host == str(address) else f"{host}, which is {address},"
     if address.is_loopback or address.is_unspecified:
-        return f"{shown} is the machine that the service runs on."
+        return f"{name} is the machine that the service runs on."
     if not address.is_global or address.is_multicast:
-        return f"{shown} is a private address: the service can only reach it from the same network."
+        return f"{name} is a private address: the service can only reach it from the same network."
     return ""
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from dashboard.web.webhooks import edit_views, receiver_views, switch_views, views
+from dashboard.web.webhooks import edit_views, hook_views, receiver_views, switch_views, views
 
 urlpatterns = [
     path("webhooks/", views.subscription_list, name="subscription-list"),
@@ -22,7 +22,7 @@ urlpatterns = [
     ),
     path("hooks/", receiver_views.receiver_page, name="receiver"),
     path("hooks/deliveries/<int:number>/", receiver_views.delivery_detail, name="delivery-detail"),
-    path("hooks/<str:secret>/", receiver_views.hook, name="hook"),
+    path("hooks/<str:secret>/", hook_views.hook, name="hook"),
     # Senders follow no redirect to the URL with the slash.
-    path("hooks/<str:secret>", receiver_views.hook, name="hook-without-slash"),
+    path("hooks/<str:secret>", hook_views.hook, name="hook-without-slash"),
 ]

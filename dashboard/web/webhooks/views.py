@@ -1,24 +1,23 @@
 """The list of known webhook subscriptions: add, fetch and remove them."""
 
-from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
-from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
+from dashboard import clock
 from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, requires
 from dashboard.client import APIError
 from dashboard.ledger import recording
-from dashboard.ledger.models.saved_views import ListName
 from dashboard.ledger.queries.subscriptions import delete_subscription, subscription_last_known
 from dashboard.service.subscriptions import fetch_subscription, refresh_subscriptions
+from dashboard.web.lists.saved_views import opens_saved_views
+from dashboard.web.lists.state import ListState, open_list
 from dashboard.web.ui.htmx import Request, render_partial
-from dashboard.web.ui.saved_views import opens_saved_views, views_of_list
 from dashboard.web.webhooks.forms import AddForm
-from dashboard.web.webhooks.listing import KNOWN_VALUES, SubscriptionFilters, ids_to_refresh
+from dashboard.web.webhooks.listing import WEBHOOKS, ids_to_refresh
 from dashboard.web.webhooks.listing import subscription_list as list_subscriptions
 
 MAX_REFRESH = 64
@@ -26,13 +25,15 @@ MAX_REFRESH = 64
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@opens_saved_views(ListName.WEBHOOKS)
+@opens_saved_views(WEBHOOKS)
 def subscription_list(request: Request) -> HttpResponse:
     """List known subscriptions by `?state= event=`; fetch one or all now, as every user may."""
     if request.method != "POST":
         return _show(request, AddForm(initial={"subscription_id": request.GET.get("id", "")}))
     if "read_all" in request.POST:
-        subscription_ids = ids_to_refresh(SubscriptionFilters.of(request.GET), at_most=MAX_REFRESH)
+        subscription_ids = ids_to_refresh(
+            ListState.parse(WEBHOOKS, request.GET), at_most=MAX_REFRESH
+        )
     else:
         record = subscription_last_known(request.POST.get("read", ""))
         subscription_ids = [record.subscription_id] if record else []
@@ -45,7 +46,6 @@ def subscription_list(request: Request) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(UPDATE_SUBSCRIPTION)
 def subscription_add(request: Request) -> HttpResponse:
-    """Add a subscription to the list by its id; its form is on the list."""
     if request.method != "POST":
         return redirect("subscription-list")
     form = AddForm(request.POST)
@@ -53,15 +53,15 @@ def subscription_add(request: Request) -> HttpResponse:
     if not form.is_valid():
         return _show(request, form, status=422)
     subscription_id = form.cleaned_data["subscription_id"]
-    read_at = timezone.now()
+    read_at = clock.now()
     try:
-        found = fetch_subscription(subscription_id)
+        fetched = fetch_subscription(subscription_id)
     except APIError as error:
         form.add_error("subscription_id", f"Not added. {error}")
         return _show(request, form, status=422)
     label = form.cleaned_data["label"]
     record = recording.record_subscription(
-        found, label=label, added_by=request.user, read_at=read_at
+        fetched, label=label, added_by=request.user, read_at=read_at
     )
     messages.success(request, f"Added {record}.")
     return redirect("subscription-detail", subscription_id)
@@ -70,7 +70,6 @@ def subscription_add(request: Request) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(UPDATE_SUBSCRIPTION)
 def subscription_forget(request: Request, subscription_id: str) -> HttpResponse:
-    """Confirm the removal of a subscription from the list, then remove it."""
     record = subscription_last_known(subscription_id)
     if request.method == "POST":
         is_removed = record is not None and delete_subscription(subscription_id)
@@ -91,13 +90,11 @@ def _show(
     done: dict[str, int] | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    saved = views_of_list(request, ListName.WEBHOOKS, KNOWN_VALUES)
-    filters = replace(SubscriptionFilters.of(saved.params), view=saved.hint)
+    state = open_list(request, WEBHOOKS)
     context: dict[str, Any] = {
         "here": "webhooks",
-        "filters": filters,
-        "saved": saved,
-        "found": list_subscriptions(filters, failures),
+        "state": state,
+        "subscriptions": list_subscriptions(state, failures),
         "form": form,
         "done": done,
         "max_refresh": MAX_REFRESH,

@@ -1,73 +1,32 @@
 """Activity: every operation with its requests, responses, check and retry."""
 
-import csv
-import io
 import re
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import connection
-from django.db.models import Model
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from dashboard.ledger.models import Attempt, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
-from dashboard.ledger.operations import AttemptResult, Target, begin, begin_retry, end
-from dashboard.web.shell.sidebar_counts import side_counts
+from dashboard.ledger.operations import AttemptResult, Target, begin_retry, end
+from dashboard.web.shell.sidebar_counts import shell_state
 from dashboard.web.ui.polling import MAX_POLLS
 from tests.conftest import logged_in, person
 from tests.support import wire
+from tests.support.csv_files import csv_rows
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
-from tests.support.seeding import seed_outside_publish, seed_pages
+from tests.support.operations import operation, operations
+from tests.support.seeding import seed_pages, seed_publication
 
 pytestmark = pytest.mark.django_db
-RecordT = TypeVar("RecordT", bound=Model)
-
-
-def operation(actor: User, key: str, **differs: Any) -> Operation:
-    """Record a publish of version 2 with its result."""
-    ending = differs.pop(
-        "ending", AttemptResult(Outcome.ACCEPTED, response_body='{"status": "queued"}')
-    )
-    at: datetime | None = differs.pop("at", None)
-    given: dict[str, Any] = {
-        "kind": OperationKind.PUBLISH_VERSION,
-        "target": Target("page_1", "aud_1", "ver_2", 2, target_name="Brightwater Foods"),
-        "body": {"operationKey": key},
-    }
-    made, attempt = begin(operation_key=key, actor=actor, **given | differs)
-    assert attempt is not None
-    if ending:
-        made = end(attempt, ending)
-    if at:
-        Operation.objects.filter(pk=made.pk).update(requested_at=at)
-    return made
-
-
-def operations(actor: User, keys: Sequence[str], *, apart: timedelta = timedelta()) -> None:
-    """Record equal publishes, each so much older than the one before."""
-    first = operation(actor, keys[0])
-    attempt = first.attempts.get()
-    made = Operation.objects.bulk_create(
-        copied(first, operation_key=key, requested_at=first.requested_at - apart * number)
-        for number, key in enumerate(keys[1:], 1)
-    )
-    Attempt.objects.bulk_create(copied(attempt, operation_id=each.pk) for each in made)
-
-
-def copied(record: RecordT, **differs: Any) -> RecordT:
-    """Return an unsaved copy of a record."""
-    names = {field.attname for field in record._meta.concrete_fields if not field.primary_key}
-    values = {name: getattr(record, name) for name in names}
-    return type(record)(**values | differs)
 
 
 def new_page(actor: User, key: str, **differs: Any) -> Operation:
@@ -110,7 +69,7 @@ def keys_in(html: str) -> list[str]:
 def test_a_row_shows_operation_user_target_and_outcome(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1")
     page = text(shown(as_viewer))
-    assert "paula Publish version 2 Brightwater Foods Succeeded" in page
+    assert "paula Publish version 2 Brightwater Foods Accepted" in page
 
 
 def test_an_empty_log_says_so(as_viewer: Client) -> None:
@@ -126,21 +85,27 @@ def test_the_newest_come_first(as_viewer: Client, paula: User) -> None:
 FILTERED = [
     ("kind=create_page", ["page"]),
     ("outcome=rejected", ["webhook"]),
+    ("outcome=accepted", ["page", "publish", "earlier"]),
+    ("outcome=live", ["earlier"]),
+    ("outcome=not-live-yet", ["publish"]),
     ("actor=ada", ["webhook"]),
     ("target=ver_2", ["publish"]),
-    ("target=page_1", ["publish"]),
+    ("target=page_1", ["publish", "earlier"]),
     ("target=whs_1", ["webhook"]),
     ("since=2026-03-01", ["webhook", "page"]),
-    ("since=1", ["webhook", "page", "publish"]),
-    ("since=2026-99-99", ["webhook", "page", "publish"]),
-    ("kind=nonsense", ["webhook", "page", "publish"]),
-    ("target=%00", ["webhook", "page", "publish"]),
+    ("since=1", ["webhook", "page", "publish", "earlier"]),
+    ("since=2026-99-99", ["webhook", "page", "publish", "earlier"]),
+    ("kind=nonsense", ["webhook", "page", "publish", "earlier"]),
+    ("target=%00", ["webhook", "page", "publish", "earlier"]),
 ]
 
 
 def test_the_filters_are_in_the_url(
     as_viewer: Client, paula: User, ada: User, subtests: pytest.Subtests
 ) -> None:
+    target = Target("page_1", "aud_1", "ver_1", 1, target_name="Brightwater Foods")
+    operation(paula, "earlier", target=target, at=datetime(2026, 2, 27, tzinfo=UTC))
+    seed_publication(1, started_at=datetime(2026, 2, 27, 1, tzinfo=UTC))
     operation(paula, "publish", at=datetime(2026, 2, 28, 23, 59, tzinfo=UTC))
     new_page(paula, "page", at=datetime(2026, 3, 1, tzinfo=UTC))
     webhook(ada, "webhook", ending=REFUSED)
@@ -150,7 +115,7 @@ def test_the_filters_are_in_the_url(
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York"])
-def test_the_first_and_the_last_day_are_days_in_every_time_zone(
+def test_first_and_last_days_follow_the_time_zone(
     zone: str, as_viewer: Client, paula: User
 ) -> None:
     operation(paula, "k1")
@@ -168,19 +133,19 @@ def test_no_match_says_so_with_a_way_back(as_viewer: Client, paula: User) -> Non
     )
 
 
-def test_the_rest_is_loaded_without_a_gap_or_a_repeat(as_viewer: Client, paula: User) -> None:
+def test_the_rest_loads_without_gap_or_repeat(as_viewer: Client, paula: User) -> None:
     for of_a_minute in range(12):
         operations(paula, [f"k{of_a_minute}-{number}" for number in range(10)])
-    found, address = [], "/activity/?kind=publish_version"
+    matching, address = [], "/activity/?kind=publish_version"
     assert "50 of 120" in text(shown(as_viewer, address))
     while address:
         page = shown(as_viewer, address, **{"HX-Request": "true", "HX-Target": "more"})
         assert "<html" not in page
-        found += keys_in(page)
+        matching += keys_in(page)
         more = [e.attributes["hx-get"] for e in elements(page, "a") if "hx-get" in e.attributes]
         address = f"/activity/{more[0]}" if more else ""
-    assert len(found) == 120
-    assert len(set(found)) == 120
+    assert len(matching) == 120
+    assert len(set(matching)) == 120
 
 
 def test_loaded_rows_are_in_the_url_and_come_back(as_viewer: Client, paula: User) -> None:
@@ -205,15 +170,13 @@ def test_fifty_rows_cost_no_more_queries_than_one(
 ) -> None:
     operations(paula, [f"k{number}" for number in range(50)])
     for number in range(50):
-        seed_outside_publish(number)
-    side_counts()  # counted once for the pages of a while
+        seed_publication(number)
+    shell_state()  # counted once for the pages of a while
     with django_assert_max_num_queries(14):
         shown(as_viewer)
 
 
-def test_an_operation_of_a_killed_process_is_shown_as_unknown(
-    as_viewer: Client, paula: User
-) -> None:
+def test_an_operation_of_a_killed_process_is_unknown(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1", ending=None)
     assert "In progress" in text(shown(as_viewer))
     Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
@@ -222,14 +185,14 @@ def test_an_operation_of_a_killed_process_is_shown_as_unknown(
     assert "interrupted: Pressroom was stopped before the response" in detail
 
 
-def test_an_interrupted_operation_is_shown_as_unknown_without_a_write(
+def test_an_interrupted_operation_is_unknown_without_a_write(
     as_publisher: Client, paula: User, fake_service: FakeService
 ) -> None:
     fake_service.fails(httpx.ConnectError)
     seed_pages(wire.page())
     operation(paula, "k1", ending=None)
     Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
-    watched = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/?operation=k1"
+    watched = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/progress/?operation=k1"
     with CaptureQueriesContext(connection) as queries:
         assert "Publish version 2, Brightwater Foods" in text(shown(as_publisher, "/"))
         assert keys_in(shown(as_publisher, "/activity/?outcome=unknown")) == ["k1"]
@@ -239,7 +202,7 @@ def test_an_interrupted_operation_is_shown_as_unknown_without_a_write(
         assert "Check before retrying" in text(shown(as_publisher, watched))
         assert exported(as_publisher)[0]["outcome"] == "Outcome unknown"
     sql = [query["sql"] for query in queries.captured_queries]
-    assert not [one for one in sql if one.startswith(("UPDATE", "INSERT")) and "attempt" in one]
+    assert not [item for item in sql if item.startswith(("UPDATE", "INSERT")) and "attempt" in item]
     assert Operation.objects.get().outcome == Outcome.SENDING
 
 
@@ -278,9 +241,7 @@ def next_part(client: Client, page: str) -> str:
     return shown(client, poll_in(page)["hx-get"], **headers)
 
 
-def test_an_operation_being_sent_is_polled_until_it_is_settled(
-    as_viewer: Client, paula: User
-) -> None:
+def test_an_operation_is_polled_until_settled(as_viewer: Client, paula: User) -> None:
     sending = operation(paula, "k1", ending=None)
     page = shown(as_viewer, "/activity/k1/")
     assert poll_in(page)["hx-trigger"] == "load delay:2s, again"
@@ -290,7 +251,7 @@ def test_an_operation_being_sent_is_polled_until_it_is_settled(
     end(sending.attempts.get(), AttemptResult(Outcome.ACCEPTED, status_code=202))
     part = next_part(as_viewer, same)
     assert "morph:#operation" in part
-    assert "Publish version 2: Succeeded." in text(part)
+    assert "Publish version 2: Accepted, not live yet." in text(part)
     assert "202" in text(part)
     assert "hx-trigger" not in poll_in(part)
 
@@ -300,7 +261,7 @@ def test_a_settled_operation_is_not_polled(as_viewer: Client, paula: User) -> No
     assert "hx-get" not in poll_in(shown(as_viewer, "/activity/k1/"))
 
 
-def test_an_interrupted_operation_is_shown_as_unknown_and_no_longer_polled(
+def test_an_interrupted_operation_is_unknown_and_not_polled(
     as_publisher: Client, paula: User
 ) -> None:
     operation(paula, "k1", ending=None)
@@ -332,7 +293,7 @@ def test_a_row_that_opens_gets_only_its_exchange(as_viewer: Client, paula: User)
 
 
 @pytest.mark.parametrize("outcome", [Outcome.NOT_SENT, Outcome.REJECTED])
-def test_a_publish_without_effect_offers_a_retry_and_no_progress(
+def test_a_publish_without_effect_offers_a_retry(
     outcome: Outcome, as_publisher: Client, paula: User
 ) -> None:
     operation(paula, "k1", ending=AttemptResult(outcome, "Stopped."))
@@ -348,9 +309,7 @@ def test_a_viewer_is_not_offered_to_retry(as_viewer: Client, paula: User) -> Non
     assert "Retry" not in text(shown(as_viewer, "/activity/k1/"))
 
 
-def test_an_operation_that_was_not_sent_is_not_shown_as_sent(
-    as_publisher: Client, paula: User
-) -> None:
+def test_an_unsent_operation_is_not_shown_as_sent(as_publisher: Client, paula: User) -> None:
     operation(paula, "k1", ending=AttemptResult(Outcome.NOT_SENT, "Stopped."))
     answer = text(shown(as_publisher, "/activity/k1/")).split("Response", 1)[1]
     assert "nothing reached the service" in answer
@@ -386,9 +345,7 @@ def test_nothing_changes_or_deletes_an_operation(
     assert Operation.objects.count() == 1
 
 
-def test_the_admin_does_not_know_operations_and_a_removed_account_leaves_its_own(
-    client: Client, paula: User
-) -> None:
+def test_removed_accounts_keep_their_operations(client: Client, paula: User) -> None:
     operation(paula, "k1")
     client.force_login(User.objects.create_superuser("root", password="root"))
     assert "peration" not in text(shown(client, "/admin/"))
@@ -402,8 +359,7 @@ def test_the_admin_does_not_know_operations_and_a_removed_account_leaves_its_own
 
 
 def exported(client: Client, query: str = "") -> list[dict[str, str]]:
-    answer = client.get(f"/activity/export.csv{query}")
-    return list(csv.DictReader(io.StringIO(answer.getvalue().decode("utf-8-sig"))))
+    return csv_rows(client, f"/activity/export.csv{query}")
 
 
 def test_the_export_has_all_matches_and_no_formulas(
@@ -414,13 +370,11 @@ def test_the_export_has_all_matches_and_no_formulas(
     lines = exported(as_viewer, "?actor=paula")
     assert [line["operation key"] for line in lines] == ["k1"]
     assert lines[0]["target"] == "'=1+1"
-    assert lines[0]["outcome"] == "Succeeded"
+    assert lines[0]["outcome"] == "Accepted, not live yet"
     assert lines[0]["request body"] == '{"operationKey": "k1"}'
 
 
-def test_the_user_of_a_retry_is_in_the_list_the_filter_and_the_file(
-    as_viewer: Client, paula: User
-) -> None:
+def test_list_filter_and_file_name_who_retried(as_viewer: Client, paula: User) -> None:
     lost = operation(paula, "k1", ending=LOST)
     operation(paula, "k2")
     attempt = begin_retry(lost, actor=person("quinn", "Publishers"))
@@ -433,7 +387,7 @@ def test_the_user_of_a_retry_is_in_the_list_the_filter_and_the_file(
     [line] = exported(as_viewer, "?actor=quinn")
     first, second = line["attempt log"].split("; ")
     assert re.fullmatch(r"1: paula, \S+\+00:00, Outcome unknown", first)
-    assert re.fullmatch(r"2: quinn, \S+\+00:00, Succeeded, 200", second)
+    assert re.fullmatch(r"2: quinn, \S+\+00:00, Accepted, 200", second)
     assert line["user"] == "paula"
 
 
@@ -456,10 +410,10 @@ def test_a_page_that_is_among_the_newest_was_created(
     as_publisher: Client, paula: User, fake_service: FakeService
 ) -> None:
     new_page(paula, "k1", ending=LOST)
-    made = wire.page(name="Fleet", pageContext="Lorries.", pageId="page_9")
-    made["createdAt"] = timezone.now().isoformat()
-    fake_service.answers(200, json=wire.envelope(made))
-    assert "Create page: Succeeded." in settle(as_publisher, "check")
+    created = wire.page(name="Fleet", pageContext="Lorries.", pageId="page_9")
+    created["createdAt"] = timezone.now().isoformat()
+    fake_service.answers(200, json=wire.envelope(created))
+    assert "Create page: Accepted." in settle(as_publisher, "check")
     assert Operation.objects.get().page_id == "page_9"
 
 
@@ -496,7 +450,7 @@ def test_two_pages_of_two_unresolved_requests_settle_both(
     assert pages == {"k1": "page_1", "k2": "page_2"}
 
 
-def test_a_page_made_before_the_other_request_is_the_first_one_s(
+def test_an_earlier_page_belongs_to_the_first_request(
     as_publisher: Client, paula: User, fake_service: FakeService
 ) -> None:
     new_page(paula, "k1", ending=LOST, at=timezone.now() - timedelta(hours=1))
@@ -533,7 +487,7 @@ def test_a_page_is_retried_only_after_a_check(
     settle(as_publisher, "check")
     assert "may create a duplicate. Retry" in text(shown(as_publisher, "/activity/k1/"))
     fake_service.answers(201, json=wire.page(name="Fleet"))
-    assert "Create page: Succeeded." in settle(as_publisher, "send-again")
+    assert "Create page: Accepted." in settle(as_publisher, "send-again")
 
 
 @pytest.mark.parametrize(
@@ -560,7 +514,7 @@ def test_a_webhook_update_is_retried_with_the_same_body(
 ) -> None:
     webhook(ada, "k1", ending=LOST)
     fake_service.answers(200, json=wire.subscription())
-    assert "Update webhook: Succeeded." in settle(as_administrator, "send-again")
+    assert "Update webhook: Accepted." in settle(as_administrator, "send-again")
     assert [request.content for request in fake_service.sent] == [b"{}", b'{"active":false}']
 
 

@@ -1,7 +1,5 @@
 """Activity lists the versions that went live with no operation on record."""
 
-import csv
-import io
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -14,18 +12,20 @@ from django.utils import timezone
 
 from dashboard.embedded_api import keys
 from dashboard.embedded_api.models import ApiKey, Version
-from dashboard.ledger.models import Operation, OutsidePublish
+from dashboard.ledger.models import Operation
+from dashboard.ledger.queries.audiences import outside_publications
+from tests.support.csv_files import csv_rows
 from tests.support.embedded_api_factories import make_audience, make_live_version, make_version
 from tests.support.html import elements, text
-from tests.support.seeding import seed_outside_publish
-from tests.web.activity.test_activity import operation
+from tests.support.operations import operation
+from tests.support.seeding import seed_publication
 
 pytestmark = pytest.mark.django_db
 
 LIST = "/activity/outside/"
 WORDS = "went live outside Pressroom"
 FIELDS = ("operation_key", "shown")
-"""Of the form that publishes, besides the number."""
+"""Of the forms that publish and roll back, besides the number."""
 
 
 def shown(client: Client, address: str = LIST, **headers: str) -> str:
@@ -45,7 +45,7 @@ def numbers(html: str) -> list[int]:
 def test_the_newest_three_are_above_the_operations(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1")
     for number in range(1, 5):
-        seed_outside_publish(number)
+        seed_publication(number)
     page = shown(as_viewer, "/activity/")
     assert numbers(page) == [4, 3, 2]
     assert text(page).index(WORDS) < text(page).index("Publish version 2")
@@ -53,7 +53,7 @@ def test_the_newest_three_are_above_the_operations(as_viewer: Client, paula: Use
 
 
 def test_they_are_listed_before_any_operation_is_on_record(as_viewer: Client) -> None:
-    seed_outside_publish(3)
+    seed_publication(3)
     assert numbers(shown(as_viewer, "/activity/")) == [3]
 
 
@@ -73,14 +73,14 @@ def test_they_are_listed_before_any_operation_is_on_record(as_viewer: Client) ->
 def test_a_filter_that_only_operations_have_leaves_them_out(
     as_viewer: Client, query: str, found: list[int]
 ) -> None:
-    seed_outside_publish(3)
+    seed_publication(3)
     assert numbers(shown(as_viewer, f"/activity/?{query}")) == found
 
 
 def test_a_page_that_continues_the_list_leaves_them_out(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1")
     operation(paula, "k2")
-    seed_outside_publish(3)
+    seed_publication(3)
     assert numbers(shown(as_viewer, "/activity/?after=k2")) == []
 
 
@@ -96,7 +96,7 @@ def test_an_empty_list_explains_itself(as_viewer: Client) -> None:
 def test_they_are_listed_newest_first_with_audience_and_page(as_viewer: Client) -> None:
     now = timezone.now()
     for number, days in ((1, 3), (2, 1), (3, 2)):
-        seed_outside_publish(number, noticed_at=now - timedelta(days=days))
+        seed_publication(number, seen_at=now - timedelta(days=days))
     page = shown(as_viewer)
     assert numbers(page) == [2, 3, 1]
     assert "Brightwater Foods on Fleet telematics. No operation on record." in text(page)
@@ -109,16 +109,16 @@ def test_they_are_listed_newest_first_with_audience_and_page(as_viewer: Client) 
 def test_the_list_is_filtered_by_target_and_day(
     as_viewer: Client, query: str, found: list[int]
 ) -> None:
-    seed_outside_publish(1)
-    seed_outside_publish(2, page_id="page_2")
+    seed_publication(1)
+    seed_publication(2, page_id="page_2")
     page = shown(as_viewer, f"{LIST}?{query}")
     assert numbers(page) == found
     assert ("No versions match these filters" in page) is not found
 
 
-def test_a_long_list_continues_and_its_url_holds_how_much_is_shown(as_viewer: Client) -> None:
+def test_a_long_list_continues_and_keeps_its_length(as_viewer: Client) -> None:
     for number in range(120):
-        seed_outside_publish(number)
+        seed_publication(number)
     page = shown(as_viewer)
     assert numbers(page) == [*range(119, 69, -1)]
     assert "50 of 120" in text(page)
@@ -133,7 +133,7 @@ def test_a_long_list_continues_and_its_url_holds_how_much_is_shown(as_viewer: Cl
 @pytest.mark.parametrize("address", [LIST, "/activity/"])
 def test_names_from_the_service_are_never_markup(as_viewer: Client, address: str) -> None:
     hostile = "<img src=x onerror=alert(1)>"
-    seed_outside_publish(audience_name=hostile, page_name=hostile)
+    seed_publication(audience_name=hostile, page_name=hostile)
     html = shown(as_viewer, address)
     assert text(html).count(hostile) == 2
     assert not any(e.tag == "img" for e in elements(html))
@@ -141,11 +141,9 @@ def test_names_from_the_service_are_never_markup(as_viewer: Client, address: str
 
 def test_the_csv_has_a_line_for_each(as_viewer: Client) -> None:
     at = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    seed_outside_publish(3, published_at=at, noticed_at=at)
-    seed_outside_publish(4, published_at=None, noticed_at=at, audience_id="aud_2")
-    response = as_viewer.get("/activity/outside/export.csv?target=aud_1")
-    content = b"".join(response).decode("utf-8-sig")  # type: ignore[arg-type]
-    [line] = csv.DictReader(io.StringIO(content))
+    seed_publication(3, started_at=at)
+    seed_publication(4, started_at=at, is_start_seen=True, audience_id="aud_2")
+    [line] = csv_rows(as_viewer, "/activity/outside/export.csv?target=aud_1")
     assert line == {
         "went live at (UTC)": "2026-03-01T12:00:00+00:00",
         "noticed at (UTC)": "2026-03-01T12:00:00+00:00",
@@ -163,7 +161,7 @@ def test_fifty_rows_cost_no_more_queries_than_one(
 ) -> None:
     shown(as_viewer)
     for number in range(60):
-        seed_outside_publish(number)
+        seed_publication(number)
     with django_assert_max_num_queries(10):
         shown(as_viewer)
 
@@ -191,10 +189,15 @@ def publish_url(version: Version) -> str:
 
 
 def publish_here(client: Client, version: Version) -> None:
-    """Publish a version through Pressroom, with whatever it requires to be typed."""
-    inputs = [e.attributes for e in elements(shown(client, publish_url(version)), "input")]
+    """Publish a version through Pressroom, or roll back to it, with what it requires."""
+    url = publish_url(version)
+    response = client.get(url)
+    if response.status_code == 302:
+        url = response["Location"]
+        response = client.get(url)
+    inputs = [e.attributes for e in elements(response.content.decode(), "input")]
     form = {e["name"]: e.get("value", "") for e in inputs if e.get("name") in FIELDS}
-    client.post(publish_url(version), form | {"number": str(version.version_number)})
+    client.post(url, form | {"number": str(version.version_number)})
 
 
 def publish_elsewhere(version: Version) -> None:
@@ -211,13 +214,13 @@ def test_what_is_published_through_pressroom_is_not_listed(
     history(as_publisher, versions[1])
     for number in (2, 1, 2):
         publish_here(as_publisher, versions[number])
-        assert f"Version {number} Live now" in history(as_publisher, versions[number])
+        assert f"Version {number} Live" in history(as_publisher, versions[number])
     assert Operation.objects.count() == 3
-    assert not OutsidePublish.objects.exists()
+    assert not outside_publications().exists()
     assert numbers(shown(as_publisher, "/activity/")) == []
 
 
-def test_what_is_published_at_the_api_is_listed_after_the_next_read(
+def test_an_api_publish_is_listed_after_the_next_read(
     as_publisher: Client, versions: dict[int, Version]
 ) -> None:
     shown(as_publisher, "/pages/")
@@ -229,7 +232,7 @@ def test_what_is_published_at_the_api_is_listed_after_the_next_read(
     assert "version 2" in text(shown(as_publisher, "/"))
 
 
-def test_a_rollback_at_the_api_of_what_pressroom_published_is_listed(
+def test_an_api_rollback_of_our_publish_is_listed(
     as_publisher: Client, versions: dict[int, Version]
 ) -> None:
     history(as_publisher, versions[1])

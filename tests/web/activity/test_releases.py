@@ -1,6 +1,5 @@
 """A release is one entry of Activity, and each of its operations leads to it."""
 
-import csv
 import re
 
 import pytest
@@ -13,6 +12,7 @@ from django.utils import timezone
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
+from tests.support.csv_files import csv_rows
 from tests.support.html import elements, text
 
 pytestmark = pytest.mark.django_db
@@ -83,9 +83,7 @@ def test_a_release_is_one_entry(as_viewer: Client, release: Release) -> None:
     assert "5 operations" in page
 
 
-def test_the_entry_opens_to_its_operations_with_note_and_person(
-    as_viewer: Client, release: Release
-) -> None:
+def test_the_entry_opens_to_operations_note_and_person(as_viewer: Client, release: Release) -> None:
     headers = {"HX-Request": "true", "HX-Target": f"release-{release.pk}"}
     url = f"/activity/releases/{release.pk}/"
     html = as_viewer.get(url, headers=headers).content.decode()
@@ -114,9 +112,7 @@ def set_running(release: Release) -> ReleaseItem:
     return release.items.get(position=4)
 
 
-def test_the_row_of_a_release_is_polled_until_it_is_settled(
-    as_viewer: Client, release: Release
-) -> None:
+def test_a_release_row_is_polled_until_settled(as_viewer: Client, release: Release) -> None:
     set_running(release)
     page = as_viewer.get("/activity/").content.decode()
     same = part(as_viewer, page)
@@ -127,13 +123,11 @@ def test_the_row_of_a_release_is_polled_until_it_is_settled(
     assert "3 of 3 live" in text(moved)
     Release.objects.update(state=ReleaseState.FINISHED)
     settled = part(as_viewer, moved)
-    assert "Winter wording: Done, 3 of 3 live." in text(settled)
+    assert "Winter wording: Finished, 3 of 3 live." in text(settled)
     assert "hx-get" not in poll_in(settled)
 
 
-def test_a_row_that_was_loaded_by_load_more_has_a_poll_of_its_own(
-    as_viewer: Client, release: Release
-) -> None:
+def test_a_row_from_load_more_polls_by_itself(as_viewer: Client, release: Release) -> None:
     set_running(release)
     last = Operation.objects.get(operation_key="pr-5")
     headers = {"HX-Request": "true", "HX-Target": "more"}
@@ -147,9 +141,7 @@ def test_a_row_that_was_loaded_by_load_more_has_a_poll_of_its_own(
     assert "hx-get" not in poll_in(settled, poll_id)
 
 
-def test_the_operations_of_an_open_row_are_polled_with_it(
-    as_viewer: Client, release: Release
-) -> None:
+def test_operations_of_an_open_row_are_polled_with_it(as_viewer: Client, release: Release) -> None:
     item, poll_id = set_running(release), f"release-poll-{release.pk}"
     headers = {"HX-Request": "true", "HX-Target": f"release-{release.pk}"}
     opened = as_viewer.get(f"/activity/releases/{release.pk}/", headers=headers).content.decode()
@@ -173,9 +165,7 @@ def test_a_poll_of_anything_else_responds(as_viewer: Client, release: Release, m
     assert as_viewer.get(f"/activity/?releases={marks}", headers=headers).status_code == 200
 
 
-def test_without_htmx_the_operations_of_a_release_are_a_list(
-    as_viewer: Client, release: Release
-) -> None:
+def test_without_htmx_a_release_lists_its_operations(as_viewer: Client, release: Release) -> None:
     response = as_viewer.get(f"/activity/releases/{release.pk}/", follow=True)
     page = text(response.content.decode())
     assert "Operations of the release Winter wording" in page
@@ -209,21 +199,20 @@ def test_an_operation_links_to_its_release(as_viewer: Client, release: Release) 
 def test_the_export_names_the_release_of_each_operation(
     as_viewer: Client, release: Release
 ) -> None:
-    response = as_viewer.get("/activity/export.csv")
-    rows = list(csv.DictReader(response.getvalue().decode("utf-8-sig").splitlines()))
-    found = {row["target"]: (row["release"], row["release ID"]) for row in rows}
+    rows = csv_rows(as_viewer, "/activity/export.csv")
+    matching = {row["target"]: (row["release"], row["release ID"]) for row in rows}
     assert len(rows) == 5
-    assert found["Audience 3"] == ("Winter wording", str(release.pk))
-    assert found["Audience 5"] == ("", "")
+    assert matching["Audience 3"] == ("Winter wording", str(release.pk))
+    assert matching["Audience 5"] == ("", "")
 
 
 def test_a_release_of_many_versions_takes_no_more_queries(
     as_viewer: Client, release: Release
 ) -> None:
     def queries() -> int:
-        with CaptureQueriesContext(connection) as made:
+        with CaptureQueriesContext(connection) as queries:
             shown(as_viewer)
-        return len(made)
+        return len(queries)
 
     shown(as_viewer)
     before = queries()

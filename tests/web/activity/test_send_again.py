@@ -13,10 +13,10 @@ from dashboard.ledger.models.operations import Outcome
 from tests.support import webhook_service, wire
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
+from tests.support.publish_dialog import form_in
 from tests.support.publishing_service import PublishingService, accepts, answers, fails
 from tests.support.seeding import seed_subscription
 from tests.support.webhook_service import WebhookService, cut
-from tests.web.publishing.test_publish import form_in
 
 DIALOG = {"HX-Request": "true", "HX-Target": "dialogs"}
 
@@ -25,16 +25,16 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def service(fake_service: FakeService) -> PublishingService:
-    fake_service.answer = made = PublishingService()
-    return made
+    fake_service.answer = service = PublishingService()
+    return service
 
 
 def publish(client: Client, version_id: str, **typed: str) -> None:
     """Open the form of a version and send it."""
     address = f"/pages/page_1/audiences/aud_1/versions/{version_id}/publish/"
-    found = re.search(r'name="operation_key" value="([^"]+)"', client.get(address).content.decode())
-    assert found
-    client.post(address, {"operation_key": found[1]} | typed)
+    match = re.search(r'name="operation_key" value="([^"]+)"', client.get(address).content.decode())
+    assert match
+    client.post(address, {"operation_key": match[1]} | typed)
 
 
 # A publish
@@ -52,7 +52,7 @@ def lost(as_publisher: Client, service: PublishingService) -> str:
     return Operation.objects.get(version_id="ver_2").operation_key
 
 
-def test_a_retry_that_would_replace_a_newer_version_requires_its_number(
+def test_a_retry_over_a_newer_version_needs_its_number(
     as_publisher: Client, service: PublishingService, lost: str
 ) -> None:
     answer = as_publisher.post(f"/activity/{lost}/send-again/")
@@ -75,7 +75,7 @@ def test_the_typed_number_retries_with_the_same_key(
     wrong = as_publisher.post(again, form | {"number": "3"})
     assert (wrong.status_code, lost in service.keys) == (422, False)
     right = as_publisher.post(again, form | {"number": "2"})
-    assert right.headers["Location"].endswith(f"/publish/?operation={lost}")
+    assert right.headers["Location"].endswith(f"/publish/progress/?operation={lost}")
     assert service.keys[-1] == lost
 
 
@@ -102,10 +102,10 @@ def test_nothing_is_retried_while_nothing_can_be_read(
     as_publisher: Client, fake_service: FakeService, lost: str
 ) -> None:
     fake_service.fails(httpx.ConnectError)
-    known = len(fake_service.sent)
+    expected = len(fake_service.sent)
     page = as_publisher.post(f"/activity/{lost}/send-again/").content.decode()
     assert "Couldn’t reach the service." in text(page)
-    assert {request.method for request in fake_service.sent[known:]} == {"GET"}
+    assert {request.method for request in fake_service.sent[expected:]} == {"GET"}
     assert Operation.objects.get(version_id="ver_2").outcome == Outcome.UNKNOWN
 
 
@@ -114,9 +114,9 @@ def test_nothing_is_retried_while_nothing_can_be_read(
 
 @pytest.fixture
 def webhooks(fake_service: FakeService) -> WebhookService:
-    fake_service.answer = made = WebhookService()
+    fake_service.answer = service = WebhookService()
     seed_subscription()
-    return made
+    return service
 
 
 def set_active(client: Client, active: str) -> None:
@@ -142,7 +142,7 @@ def resend(client: Client, key: str) -> str:
 def test_an_unchanged_webhook_gets_the_update_again(
     as_administrator: Client, webhooks: WebhookService, cut_off: str
 ) -> None:
-    assert "Update webhook: Succeeded." in resend(as_administrator, cut_off)
+    assert "Update webhook: Accepted." in resend(as_administrator, cut_off)
     assert webhooks.changes == [{"active": False}]
 
 
@@ -163,7 +163,7 @@ def test_an_update_changed_back_from_here_is_not_undone(
         (None, "its earlier value is unknown"),
     ],
 )
-def test_a_later_change_at_the_service_is_shown_and_not_overwritten(
+def test_a_later_change_at_the_service_is_not_overwritten(
     before: Any, message: str, as_administrator: Client, webhooks: WebhookService, cut_off: str
 ) -> None:
     body = {"url": "https://new.example"}
@@ -183,17 +183,17 @@ def test_an_update_changed_back_elsewhere_is_not_undone(
     assert webhooks.changes == []
 
 
-def test_an_updated_at_that_changes_with_every_read_proves_nothing(
+def test_an_ever_changing_updated_at_proves_nothing(
     as_administrator: Client, webhooks: WebhookService, cut_off: str
 ) -> None:
     def moves(of: WebhookService, request: httpx.Request) -> httpx.Response:
         return httpx.Response(200, json=of.held | {"updatedAt": f"2026-03-12T15:0{of.reads}:00Z"})
 
     webhooks.reading = moves
-    assert "Update webhook: Succeeded." in resend(as_administrator, cut_off)
+    assert "Update webhook: Accepted." in resend(as_administrator, cut_off)
 
 
-def test_an_updated_at_that_cannot_be_read_twice_prevents_the_retry(
+def test_an_inconsistent_updated_at_prevents_the_retry(
     as_administrator: Client, webhooks: WebhookService, cut_off: str
 ) -> None:
     def once(of: WebhookService, request: httpx.Request) -> httpx.Response:
@@ -209,15 +209,15 @@ def test_an_update_that_proves_done_is_not_sent_again(
     as_administrator: Client, webhooks: WebhookService, cut_off: str
 ) -> None:
     webhooks.held |= {"active": False}
-    assert "Update webhook: Succeeded." in resend(as_administrator, cut_off)
+    assert "Update webhook: Accepted." in resend(as_administrator, cut_off)
     assert webhooks.changes == []
 
 
-def test_a_later_change_of_another_field_does_not_prevent_the_retry(
+def test_a_change_of_another_field_allows_the_retry(
     as_administrator: Client, webhooks: WebhookService, cut_off: str
 ) -> None:
     webhooks.held |= {"url": "https://new.example"}
-    assert "Update webhook: Succeeded." in resend(as_administrator, cut_off)
+    assert "Update webhook: Accepted." in resend(as_administrator, cut_off)
     assert webhooks.held["url"] == "https://new.example"
 
 
@@ -230,9 +230,7 @@ def test_a_webhook_that_cannot_be_read_is_not_changed(
     assert webhooks.changes == []
 
 
-def test_a_retry_of_a_webhook_update_has_no_key_and_links_to_the_form(
-    as_administrator: Client, cut_off: str
-) -> None:
+def test_a_webhook_retry_links_to_the_form(as_administrator: Client, cut_off: str) -> None:
     page = as_administrator.get(f"/activity/{cut_off}/").content.decode()
     assert "same key" not in text(page)
     assert "Otherwise, edit the webhook." in text(page)

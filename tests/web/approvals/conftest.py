@@ -8,8 +8,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from dashboard.ledger.models import ApprovalRequest, ApprovalRule
-from dashboard.releases import approving
+from dashboard.approvals.models import ApprovalRequest, ApprovalRule
+from dashboard.notifications.recipients import notify_pending
+from dashboard.releases import approval_requests
 from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release
 from dashboard.releases.models import Release
@@ -69,11 +70,13 @@ def release(service: PublishingAudiences, paula: User, rule: ApprovalRule) -> Re
 
 @pytest.fixture
 def ask(service: PublishingAudiences, paula: User, rule: ApprovalRule) -> Ask:
-    """Has Paula ask for the approval of a checked release of so many new audiences."""
+    """Has Paula ask for the approval of a release of so many new audiences; a worker notifies."""
 
     def make(count: int = 2) -> ApprovalRequest:
         release = checked(service, paula, count)
-        return approving.request_approval(release, paula, "", board_digest(release))
+        approval = approval_requests.request_approval(release, paula, "", board_digest(release))
+        notify_pending("worker-1")
+        return approval
 
     return make
 

@@ -7,8 +7,7 @@ from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
-from dashboard.ledger.models import ApprovalRequest
-from dashboard.ledger.models.approvals import RequestState
+from dashboard.approvals.models import ApprovalRequest, RequestState
 from tests.web.approvals.conftest import Ask, decide, shown
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +27,9 @@ def test_what_another_person_requested_needs_your_approval(ask: Ask, as_peter: C
 
 def test_ones_own_request_waits_for_others(ask: Ask, as_publisher: Client) -> None:
     ask()
-    assert "Waiting for others 1" in shown(as_publisher, "/approvals/")
+    page = shown(as_publisher, "/approvals/")
+    assert "Waiting for others 1" in page
+    assert "Review" not in page
 
 
 def test_who_may_not_publish_has_nothing_to_approve(ask: Ask, as_viewer: Client) -> None:
@@ -56,9 +57,9 @@ def test_the_list_is_filtered_by_state(ask: Ask, as_peter: Client) -> None:
 
 
 def test_the_list_has_pages(ask: Ask, as_peter: Client) -> None:
-    request = ask()
-    request.state = RequestState.WITHDRAWN
-    copies = [ApprovalRequest(**_columns(request), title=f"Request {each}") for each in range(60)]
+    approval = ask()
+    approval.state = RequestState.WITHDRAWN
+    copies = [ApprovalRequest(**_columns(approval), title=f"Request {each}") for each in range(60)]
     ApprovalRequest.objects.bulk_create(copies)
     first = shown(as_peter, "/approvals/?state=withdrawn")
     assert "Request 59" in first
@@ -79,6 +80,6 @@ def test_the_sidebar_counts_what_one_can_decide(
     assert "Approvals 2 need your approval" in shown(as_peter, "/activity/")
 
 
-def _columns(request: ApprovalRequest) -> dict[str, object]:
+def _columns(approval: ApprovalRequest) -> dict[str, object]:
     names = ("kind", "state", "subject", "digest", "requested_by", "requested_by_name")
-    return {name: getattr(request, name) for name in (*names, "requested_at", "expires_at")}
+    return {name: getattr(approval, name) for name in (*names, "requested_at", "expires_at")}

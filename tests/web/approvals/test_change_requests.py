@@ -8,18 +8,18 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from dashboard.approvals.models import ApprovalRequest, ApprovalRule, RequestState
 from dashboard.contract.webhooks import WebhookSubscription
-from dashboard.ledger.models import ApprovalRequest, ApprovalRule, Operation, PageDraft
-from dashboard.ledger.models.approvals import RequestState
+from dashboard.ledger.models import Operation, PageDraft
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.recording import record_subscription
 from tests.conftest import logged_in, person
 from tests.support.fake_service import FakeService
 from tests.support.html import elements
+from tests.support.page_form import NEW, bodies, creates, typed
+from tests.support.webhook_form import fields
 from tests.support.webhook_service import WebhookService, accepts, away, cut, shows
 from tests.web.approvals.conftest import decide, new_rule, said, shown, url
-from tests.web.pages.test_page_create import NEW, bodies, creates, typed
-from tests.web.webhooks.test_webhook_edit import fields
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rule")]
 WEBHOOK = "/webhooks/whs_1/"
@@ -43,8 +43,8 @@ def as_alan(db: None) -> Client:
 
 def hidden(html: str) -> dict[str, str]:
     """Return the hidden fields of a page's forms."""
-    inputs = (each.attributes for each in elements(html, "input"))
-    return {each["name"]: each["value"] for each in inputs if each.get("type") == "hidden"}
+    inputs = (element.attributes for element in elements(html, "input"))
+    return {box["name"]: box["value"] for box in inputs if box.get("type") == "hidden"}
 
 
 def save(client: Client, note: str = "") -> Any:
@@ -95,7 +95,7 @@ def test_a_webhook_that_changed_since_is_not_sent(
     assert service.changes == []
 
 
-def test_what_was_approved_while_the_service_was_away_is_sent_later(
+def test_an_approval_during_an_outage_is_sent_later(
     service: WebhookService, as_administrator: Client, as_alan: Client
 ) -> None:
     approval = ApprovalRequest.objects.get(pk=_request(as_administrator))
@@ -109,7 +109,7 @@ def test_what_was_approved_while_the_service_was_away_is_sent_later(
     assert service.held["url"] == NEW_URL
 
 
-def test_an_approved_change_without_a_response_is_sent_again_as_approved(
+def test_an_unanswered_approved_change_is_sent_again(
     service: WebhookService, as_administrator: Client, as_alan: Client
 ) -> None:
     approval = ApprovalRequest.objects.get(pk=_request(as_administrator))
@@ -161,7 +161,7 @@ def test_with_htmx_a_switch_goes_to_the_request(
     assert answer["HX-Redirect"] == url(ApprovalRequest.objects.get())
 
 
-def test_a_note_that_is_too_long_is_refused_and_kept(
+def test_an_overlong_note_is_refused_and_kept(
     service: WebhookService, as_administrator: Client
 ) -> None:
     answer = save(as_administrator, note="x" * 2001)
@@ -204,6 +204,22 @@ def test_a_new_page_is_requested_and_created_once_approved(
     assert [body["name"] for body in bodies(fake_service)] == ["Spring outbound"]
 
 
+def test_a_repeated_form_leads_to_request_then_page(
+    fake_service: FakeService, as_publisher: Client, as_peter: Client
+) -> None:
+    creates(fake_service)
+    form = hidden(as_publisher.get(NEW).text) | typed()
+    first, second = (as_publisher.post(NEW, form).url for _ in range(2))
+    approval = ApprovalRequest.objects.get()
+    assert first == second == url(approval)
+    decide(as_peter, approval, "approve")
+    again = as_publisher.post(NEW, form)
+    assert again.url == reverse("page-detail", args=[approval.operations.get().page_id])
+    changed = as_publisher.post(NEW, form | {"name": "Autumn outbound"})
+    assert changed.status_code == 409
+    assert len(bodies(fake_service)) == 1
+
+
 def test_an_administrator_may_not_approve_a_page(
     fake_service: FakeService, as_publisher: Client, as_administrator: Client
 ) -> None:
@@ -226,7 +242,7 @@ def test_a_form_from_before_the_rule_asks_too(
     assert bodies(fake_service) == []
 
 
-def test_a_note_of_a_page_that_is_too_long_is_refused_with_the_form(
+def test_an_overlong_page_note_is_refused_with_the_form(
     fake_service: FakeService, as_publisher: Client
 ) -> None:
     answer = request_page(as_publisher, note="x" * 2001)

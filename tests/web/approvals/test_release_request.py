@@ -9,12 +9,12 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from dashboard.ledger.models import ApprovalRequest
-from dashboard.ledger.models.approvals import RequestState
+from dashboard.approvals.models import ApprovalRequest, RequestState
 from dashboard.releases.models import Release, ReleaseState
 from tests.conftest import logged_in, person
-from tests.support.html import text
-from tests.support.release_service import PublishingAudiences
+from tests.support.clock import Clock
+from tests.support.html import elements, text
+from tests.support.release_service import PublishingAudiences, work
 from tests.web.approvals.conftest import Ask, decide, new_rule, said, shown, url
 from tests.web.releases.conftest import decide as decide_on_release
 from tests.web.releases.conftest import hidden
@@ -49,14 +49,24 @@ def test_a_request_has_an_address_of_its_own(release: Release, as_publisher: Cli
     approval = ApprovalRequest.objects.get()
     assert answer.url == url(approval)
     page = shown(as_publisher, answer.url)
-    assert "Everyone who can approve it was notified" in page
+    assert "Everyone who can approve it is notified" in page
     assert "Note from paula For Monday" in page
     assert state_of(release) == ReleaseState.WAITING_FOR_APPROVAL
 
 
-def test_a_release_that_waits_says_who_asked_and_leads_to_the_request(
-    ask: Ask, as_publisher: Client
+@pytest.mark.parametrize("step", ["request-approval", "schedule/request"])
+def test_the_same_form_leads_to_the_request(
+    release: Release, as_publisher: Client, as_peter: Client, step: str
 ) -> None:
+    shown = hidden(as_publisher.get(release_url(release)).text, "shown")
+    form = {"shown": shown, "due": ""}
+    form |= {"date": "2030-03-12", "time": "14:30", "zone": "Europe/Oslo"}
+    first, second = (as_publisher.post(release_url(release, step), form) for _ in range(2))
+    assert first.url == second.url == url(ApprovalRequest.objects.get())
+    assert as_peter.post(release_url(release, step), form).status_code == 422
+
+
+def test_a_waiting_release_links_to_its_request(ask: Ask, as_publisher: Client) -> None:
     release = ask().releases.get()
     page = shown(as_publisher, release_url(release))
     assert "Needs approval" in page
@@ -103,8 +113,8 @@ def test_a_schedule_can_be_requested(release: Release, as_publisher: Client) -> 
     assert "If it isn’t approved by then, it’s held." in page
     assert "Schedule 2 versions" not in page
     day = (timezone.now() + timedelta(days=1)).date().isoformat()
-    fields = {"date": day, "time": "14:00", "zone": "UTC", "approval": "on"}
-    answer = decide_on_release(as_publisher, release, "schedule", **fields)
+    fields = {"date": day, "time": "14:00", "zone": "UTC"}
+    answer = decide_on_release(as_publisher, release, "schedule", "request", **fields)
     assert answer.url == url(ApprovalRequest.objects.get())
     assert "Scheduled for" in shown(as_publisher, answer.url)
     release.refresh_from_db()
@@ -115,8 +125,8 @@ def test_an_approved_schedule_is_moved_by_a_new_request(
     release: Release, as_publisher: Client, as_peter: Client
 ) -> None:
     day = (timezone.now() + timedelta(days=3)).date().isoformat()
-    fields = {"date": day, "time": "14:00", "zone": "UTC", "approval": "on"}
-    decide_on_release(as_publisher, release, "schedule", **fields)
+    fields = {"date": day, "time": "14:00", "zone": "UTC"}
+    decide_on_release(as_publisher, release, "schedule", "request", **fields)
     approval = ApprovalRequest.objects.get()
     decide(as_peter, approval, "approve")
     assert "It was approved for this time." in shown(as_publisher, release_url(release))
@@ -170,9 +180,7 @@ def test_a_publisher_has_no_emergency(release: Release, as_publisher: Client) ->
 # Deciding
 
 
-def test_the_approver_sees_each_version_and_that_nothing_has_changed(
-    ask: Ask, as_peter: Client
-) -> None:
+def test_the_approver_sees_each_unchanged_version(ask: Ask, as_peter: Client) -> None:
     approval = ask()
     page = shown(as_peter, url(approval))
     assert "Checked just now: nothing has changed since the request." in page
@@ -190,7 +198,7 @@ def test_an_approved_release_is_published(ask: Ask, as_peter: Client) -> None:
     assert state_of(approval.releases.get()) == ReleaseState.RUNNING
 
 
-def test_a_declined_release_is_a_draft_again_with_the_reason(
+def test_a_declined_release_is_a_draft_with_the_reason(
     ask: Ask, as_peter: Client, as_publisher: Client
 ) -> None:
     approval = ask()
@@ -221,7 +229,7 @@ def test_nobody_approves_an_own_request(ask: Ask, as_publisher: Client) -> None:
     assert state_of(approval.releases.get()) == ReleaseState.WAITING_FOR_APPROVAL
 
 
-def test_a_second_account_with_the_same_address_is_the_same_person(
+def test_accounts_with_one_address_are_one_person(
     ask: Ask, paula: User, peter: User, as_peter: Client
 ) -> None:
     User.objects.filter(pk__in=(paula.pk, peter.pk)).update(email="paula@kestrel.example")
@@ -246,7 +254,7 @@ def test_the_requester_withdraws(ask: Ask, as_publisher: Client, as_peter: Clien
     assert state_of(approval.releases.get()) == ReleaseState.DRAFT
 
 
-def test_the_second_of_two_decisions_is_told_of_the_first(ask: Ask, as_peter: Client) -> None:
+def test_the_second_decision_is_told_of_the_first(ask: Ask, as_peter: Client) -> None:
     approval = ask()
     decide(as_peter, approval, "decline", "No")
     again = decide(logged_in(person("petra", "Publishers")), approval, "approve")
@@ -257,7 +265,7 @@ def test_the_second_of_two_decisions_is_told_of_the_first(ask: Ask, as_peter: Cl
 # What has changed
 
 
-def test_what_has_changed_since_is_shown_and_cannot_be_approved(
+def test_a_changed_item_cannot_be_approved(
     ask: Ask, service: PublishingAudiences, as_peter: Client
 ) -> None:
     approval = ask()
@@ -274,7 +282,7 @@ def test_what_has_changed_since_is_shown_and_cannot_be_approved(
     assert "Approve " not in page.partition("Your decision")[2]
 
 
-def test_without_the_service_the_page_says_that_it_could_not_check(
+def test_without_the_service_the_page_could_not_check(
     ask: Ask, service: PublishingAudiences, as_peter: Client
 ) -> None:
     approval = ask()
@@ -300,8 +308,69 @@ def test_a_void_request_shows_then_and_now(ask: Ask, as_peter: Client) -> None:
     assert "Mark as" not in page  # That is on the release's own page.
 
 
-def test_a_get_decides_nothing(ask: Ask, as_peter: Client) -> None:
+def test_a_get_decides_nothing_and_leads_to_the_request(ask: Ask, as_peter: Client) -> None:
     approval = ask()
     for step in ("approve", "decline", "withdraw", "send"):
-        assert as_peter.get(url(approval, step)).status_code == 405
+        assert as_peter.get(url(approval, step)).url == url(approval)
     assert as_peter.get("/approvals/999/").status_code == 404
+
+
+def test_the_link_survives_a_sign_in(ask: Ask, peter: User) -> None:
+    approval, client = ask(), Client()
+    for step in ("", "approve"):
+        page = url(approval, step) if step else url(approval)
+        answer = client.post(
+            url(approval, "approve"), headers={"Referer": f"http://testserver{page}"}
+        )
+        assert answer.url == f"/accounts/login/?next={page}"
+        form = {"username": "peter", "password": "peter", "next": page}
+        signed_in = client.post("/accounts/login/", form, follow=True)
+        assert signed_in.redirect_chain[-1][0] == url(approval)
+        assert "Your decision" in said(signed_in)
+        client.post("/accounts/logout/")
+
+
+# What becomes of it
+
+
+def poll_of(html: str) -> str:
+    [poll] = [e for e in elements(html, "p") if e.attributes.get("id") == "progress-poll"]
+    return poll.attributes.get("hx-get", "")
+
+
+def test_the_page_follows_until_the_version_is_live(
+    ask: Ask, service: PublishingAudiences, as_peter: Client, clock: Clock
+) -> None:
+    service.is_fast = False
+    approval = ask(1)
+    release = approval.releases.get()
+    page_url = decide(as_peter, approval, "approve").url
+    html = as_peter.get(page_url).content.decode()
+    assert "Version 2 is being checked once more." in text(html)
+    assert poll_of(html).startswith(f"{page_url}?")
+    target = {"HX-Request": "true", "HX-Target": "progress-poll"}
+    work(release, clock, minutes=0.1)
+    answer = as_peter.get(poll_of(html), headers=target)
+    assert "Version 2 is being published." in said(answer)
+    service.all_go_live()
+    work(release, clock, minutes=1)
+    answer = as_peter.get(poll_of(answer.content.decode()), headers=target)
+    assert answer["HX-Retarget"] == "#approval"
+    assert "Version 2 is live since" in said(answer)
+    assert "Live when requested" in said(answer)
+    assert "Live now" not in said(answer)
+    assert "After publishing" not in said(answer)
+    assert poll_of(answer.content.decode()) == ""
+
+
+def test_a_decision_leads_to_the_next_request(
+    ask: Ask, as_peter: Client, as_publisher: Client
+) -> None:
+    first, second = ask(1), ask(1)
+    answer = decide(as_peter, first, "decline", "Wrong price")
+    page = as_peter.get(answer.url).content.decode()
+    assert "Review the next request" in text(page)
+    assert f'href="{url(second)}"' in page
+    assert "Review the next request" not in shown(as_publisher, url(first))
+    decide(as_peter, second, "approve")
+    assert "Review the next request" not in shown(as_peter, url(second))

@@ -47,7 +47,7 @@ def test_what_is_as_approved_is_sent_again(
     assert len({key for _, key in service.sent}) == 1
 
 
-def test_what_has_changed_is_not_sent_again_and_stays_unknown(
+def test_a_changed_text_is_not_resent_and_stays_unknown(
     unknown: Operation, service: PublishingAudiences, as_publisher: Client
 ) -> None:
     key = (unknown.page_id, unknown.audience_id)
@@ -63,6 +63,7 @@ def test_what_has_changed_is_not_sent_again_and_stays_unknown(
     )
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("change", ["nothing", "text", "live version", "page status"])
 @pytest.mark.parametrize("in_release", [True, False])
 def test_an_emergency_covers_what_was_sent_and_nothing_else(
@@ -112,7 +113,7 @@ def test_an_emergency_covers_what_was_sent_and_nothing_else(
         assert "differs from what was sent before" in operation.attempts.last().message
 
 
-def test_without_a_rule_a_retry_of_another_text_is_confirmed_first(
+def test_retrying_another_text_is_confirmed_first(
     release: Release, service: PublishingAudiences, as_publisher: Client, clock: Clock
 ) -> None:
     new_rule()
@@ -132,7 +133,7 @@ def test_without_a_rule_a_retry_of_another_text_is_confirmed_first(
     assert operation.outcome == Outcome.ACCEPTED
 
 
-def test_what_was_sent_before_the_rule_needs_an_approval_to_be_sent_again(
+def test_resending_needs_an_approval_under_a_new_rule(
     release: Release, service: PublishingAudiences, clock: Clock
 ) -> None:
     new_rule()

@@ -1,7 +1,5 @@
 """What the overview tells of approvals, and the mark in Activity of what had none."""
 
-import csv
-import io
 from datetime import timedelta
 from typing import Any
 
@@ -11,14 +9,15 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from dashboard.ledger.models import ApprovalRequest, Operation
-from dashboard.ledger.models.approvals import RequestState
-from dashboard.ledger.preferences import save_preferences
+from dashboard.accounts.preferences import save_preferences
+from dashboard.approvals.models import ApprovalRequest, RequestState
+from dashboard.ledger.models import Operation
 from dashboard.releases import decisions
 from dashboard.releases.models import Release
 from dashboard.releases.reviewing import board_digest
 from tests.conftest import logged_in, person
 from tests.support.clock import Clock
+from tests.support.csv_files import csv_rows
 from tests.support.html import text
 from tests.support.release_service import work
 from tests.web.approvals.conftest import Ask, decide, shown, url
@@ -36,7 +35,7 @@ def emergency(release: Release, clock: Clock) -> Release:
     return release
 
 
-def test_a_request_needs_the_approval_of_everyone_who_can_give_it(
+def test_only_those_who_can_approve_are_asked(
     ask: Ask, as_peter: Client, as_publisher: Client, as_viewer: Client
 ) -> None:
     ask()
@@ -58,7 +57,7 @@ def test_who_asks_is_warned_of_approvers_without_an_address(
     assert "Not reachable by e-mail" not in shown(as_publisher, page)
 
 
-def test_who_asked_is_told_that_it_was_declined_and_why(
+def test_the_requester_hears_why_it_was_declined(
     ask: Ask, as_publisher: Client, as_peter: Client
 ) -> None:
     decide(as_peter, ask(), "decline", "Wrong price")
@@ -124,12 +123,11 @@ def test_activity_is_filtered_and_exported_by_approval(
     emergency: Release, as_viewer: Client
 ) -> None:
     assert "2 operations" in shown(as_viewer, "/activity/?approval=none")
-    stream = as_viewer.get("/activity/export.csv?approval=none").getvalue().decode("utf-8-sig")
-    rows = list(csv.DictReader(io.StringIO(stream)))
+    rows = csv_rows(as_viewer, "/activity/export.csv?approval=none")
     assert [row["reason without approval"] for row in rows] == ["Wrong price"] * 2
 
 
-def test_a_person_without_the_right_any_more_is_asked_no_more(ask: Ask) -> None:
+def test_a_person_without_the_right_is_not_asked(ask: Ask) -> None:
     ask()
     former = person("former", "Publishers")
     client = logged_in(former)
@@ -139,7 +137,7 @@ def test_a_person_without_the_right_any_more_is_asked_no_more(ask: Ask) -> None:
     assert "Needs your approval" not in shown(client, "/")
 
 
-def test_a_decided_request_is_read_for_everyone_who_could_decide_it(
+def test_a_decided_request_is_read_for_all_approvers(
     ask: Ask, as_peter: Client, as_viewer: Client
 ) -> None:
     other = logged_in(person("olga", "Publishers"))
@@ -150,7 +148,7 @@ def test_a_decided_request_is_read_for_everyone_who_could_decide_it(
         assert "0 unread" in shown(client, "/people/")
 
 
-def test_opening_what_a_notification_is_about_marks_it_as_read(ask: Ask, as_peter: Client) -> None:
+def test_opening_the_subject_marks_its_notification_read(ask: Ask, as_peter: Client) -> None:
     address = f"/approvals/{ask().pk}/"
     html = as_peter.get(address).content.decode()
     assert f'action="{reverse("page-opened")}"' in html
@@ -160,9 +158,7 @@ def test_opening_what_a_notification_is_about_marks_it_as_read(ask: Ask, as_pete
     assert reverse("page-opened") not in as_peter.get(address).content.decode()
 
 
-def test_under_the_rule_a_row_offers_a_request_and_no_publish(
-    release: Release, as_publisher: Client
-) -> None:
+def test_under_the_rule_a_row_offers_a_request(release: Release, as_publisher: Client) -> None:
     item = release.items.all()[0]
     page, audience = (
         f"/pages/{item.page_id}/",

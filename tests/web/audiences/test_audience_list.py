@@ -12,64 +12,31 @@ from dashboard.ledger.models import AudienceRecord
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import AttemptResult, Target, begin, end
 from tests.support import wire
+from tests.support.audience_list import LIST, canceled, live, named, names_in, shown
 from tests.support.fake_service import FakeService
 from tests.support.html import Element, elements, text
 from tests.support.seeding import seed_audiences, seed_pages
 
 pytestmark = pytest.mark.django_db
 
-LIST = "/audiences/"
-
-
-def named(number: int, name: str = "", **differs: Any) -> dict[str, Any]:
-    ids = {"audienceId": f"aud_{number}", "effectiveName": name or f"Company {number}"}
-    latest = wire.version(audienceId=f"aud_{number}", versionId=f"ver_{number}_2")
-    live = wire.live_version(audienceId=f"aud_{number}", versionId=f"ver_{number}_1")
-    return wire.audience(**ids, latestVersion=latest, publishedVersion=live) | differs
-
-
-def live(number: int, **differs: Any) -> dict[str, Any]:
-    version = wire.live_version(versionId=f"ver_{number}_1", **differs)
-    return named(number, latestVersion=version, publishedVersion=version)
-
 
 def not_live(number: int) -> dict[str, Any]:
     return named(number, publishedVersion=None)
 
 
-def canceled(number: int) -> dict[str, Any]:
-    return named(number, latestVersion=wire.version(status="cancelled"))
-
-
-def shown(client: Client, address: str = LIST, target: str = "", **headers: str) -> str:
-    if target:
-        headers |= {"HX-Request": "true", "HX-Target": target}
-    response = client.get(address, headers=headers)
-    assert response.status_code == 200, response.content.decode()
-    return response.content.decode()
-
-
-def names_in(html: str) -> list[str]:
-    """Return the names of the rows, in order."""
-    heads = [part.split("</a>")[0] for part in html.split('<th scope="row"')[1:]]
-    return [text(f"<th{head}") for head in heads]
-
-
 def link(html: str, words: str) -> str:
     """Return the URL of the link with this id."""
     return next(
-        each.attributes["href"]
-        for each in elements(html, "a")
-        if each.attributes.get("id") == words
+        element.attributes["href"]
+        for element in elements(html, "a")
+        if element.attributes.get("id") == words
     )
 
 
 # Rows
 
 
-def test_a_row_shows_an_audience_of_any_page_without_a_call(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_a_row_of_any_page_needs_no_call(as_viewer: Client, fake_service: FakeService) -> None:
     seed_pages(wire.page())
     seed_audiences(wire.audience())
     html = shown(as_viewer)
@@ -85,7 +52,7 @@ def test_a_row_shows_an_audience_of_any_page_without_a_call(
 @pytest.mark.parametrize(
     ("audience", "words"),
     [
-        (live(1), "Live"),
+        (live(1), "Up to date"),
         (not_live(1), "Not live"),
         (named(1), "Unpublished changes"),
         (named(1, latestVersion=wire.version(status="queued")), "In progress"),
@@ -117,7 +84,7 @@ def test_a_failed_publish_of_the_latest_version_is_linked(as_viewer: Client, pau
     assert 'href="/activity/key-1/"' in html
 
 
-def test_an_audience_whose_page_was_never_read_has_the_id_of_its_page(as_viewer: Client) -> None:
+def test_an_unread_page_is_shown_by_its_id(as_viewer: Client) -> None:
     seed_audiences(named(1), page_id="page/9")
     html = shown(as_viewer)
     assert "page/9" in text(html)
@@ -140,11 +107,12 @@ NARROWED = [
     ("q=company+4", ["Company 4"]),
     ("page=page_2", ["Company 4", "Company 5"]),
     ("page=page_1&page=page_2&q=4", ["Company 4"]),
-    ("live=live", ["Company 1"]),
+    ("live=live", ["Company 1", "Company 4", "Company 5", "Kühllogistik"]),
+    ("live=up-to-date", ["Company 1"]),
     ("live=not-live", ["Company 2"]),
     ("live=changed", ["Company 5", "Kühllogistik"]),
     ("live=canceled", ["Company 4"]),
-    ("live=live&live=not-live", ["Company 1", "Company 2"]),
+    ("live=up-to-date&live=not-live", ["Company 1", "Company 2"]),
     ("status=published", ["Company 1"]),
     ("status=cancelled", ["Company 4"]),
     ("agent=no", ["Kühllogistik"]),
@@ -167,7 +135,8 @@ def test_a_filter_counts_what_it_would_leave(as_viewer: Client) -> None:
     counts = {e.attributes["id"]: e for e in elements(html, "small") if "id" in e.attributes}
     assert {"n-live-changed", "n-live-canceled", "n-agent-none"} <= counts.keys()
     assert ">1<" in html.split('id="n-live-canceled"')[1][:20].replace("\n", "")
-    assert ">0<" in html.split('id="n-live-live"')[1][:20].replace("\n", "")
+    assert ">0<" in html.split('id="n-live-up-to-date"')[1][:24].replace("\n", "")
+    assert ">2<" in html.split('id="n-live-live"')[1][:20].replace("\n", "")
 
 
 def test_each_active_filter_can_be_removed(as_viewer: Client) -> None:
@@ -176,7 +145,7 @@ def test_each_active_filter_can_be_removed(as_viewer: Client) -> None:
     words = text(html)
     assert "Page: Cold chain" in words
     assert "Live status: Latest canceled" in words
-    removed = [each.attributes["href"] for each in elements(html, "a")]
+    removed = [element.attributes["href"] for element in elements(html, "a")]
     assert "?q=company&live=canceled&agent=yes" in removed
     assert "?page=page_2&live=canceled&agent=yes" in removed
 
@@ -197,7 +166,7 @@ def test_the_list_is_sorted_by_a_column(as_viewer: Client, sort: str, order: lis
     assert names_in(shown(as_viewer, f"{LIST}?sort={sort}")) == expected
 
 
-def test_at_first_the_audience_with_the_latest_date_comes_first(as_viewer: Client) -> None:
+def test_the_latest_audience_comes_first(as_viewer: Client) -> None:
     seed_audiences(
         named(1, createdAt="2026-05-01T09:00:00Z"),
         named(2, createdAt="2026-05-03T09:00:00Z"),
@@ -208,14 +177,14 @@ def test_at_first_the_audience_with_the_latest_date_comes_first(as_viewer: Clien
     assert "Audiences, most recently updated first" in text(html)
 
 
-def test_pages_to_narrow_the_list_to_are_found_by_name(as_viewer: Client) -> None:
+def test_the_page_filter_searches_by_name(as_viewer: Client) -> None:
     seed_many()
     part = shown(as_viewer, f"{LIST}?find=cold", "f-page")
     assert [e.attributes["value"] for e in elements(part, "input")] == ["page_2"]
     assert len(elements(shown(as_viewer, LIST, "f-page"), "input")) == 2
 
 
-def test_a_part_has_the_url_of_the_page_without_empty_fields(as_viewer: Client) -> None:
+def test_a_partial_has_the_page_url_without_empty_fields(as_viewer: Client) -> None:
     seed_many()
     headers = {"HX-Request": "true", "HX-Target": "results"}
     response = as_viewer.get(f"{LIST}?q=company&find=&live=live", headers=headers)
@@ -234,7 +203,7 @@ def test_no_match_says_whether_it_is_final(as_viewer: Client) -> None:
 # Loading more rows
 
 
-def test_load_more_adds_the_next_rows_and_they_are_there_on_the_way_back(
+def test_loaded_rows_are_there_on_the_way_back(
     as_viewer: Client,
 ) -> None:
     seed_audiences(*(named(number) for number in range(70)))
@@ -298,7 +267,7 @@ def test_the_list_says_how_much_it_covers(as_viewer: Client, fake_service: FakeS
     assert "1+ audiences. Searching 1 of 9 pages" in text(shown(as_viewer))
 
 
-def test_load_the_rest_reads_all_pages_and_their_audiences_press_by_press(
+def test_load_the_rest_reads_everything_step_by_step(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     fake_service.answer = serving(35)
@@ -309,7 +278,7 @@ def test_load_the_rest_reads_all_pages_and_their_audiences_press_by_press(
     assert len(fake_service.sent) == 4 + 35, "nothing is read twice"
 
 
-def test_with_htmx_loading_continues_by_itself_and_ends_with_all_results(
+def test_with_htmx_loading_continues_to_the_end(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     fake_service.answer = serving(12)
@@ -323,7 +292,7 @@ def test_with_htmx_loading_continues_by_itself_and_ends_with_all_results(
     assert "12 matches" in text(response.text)
 
 
-def test_a_page_that_fails_stops_loading_and_is_skipped_on_continuing(
+def test_a_failing_page_stops_and_is_skipped_next(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     fake_service.answer = serving(8, failing="page_3")
@@ -338,7 +307,7 @@ def test_a_page_that_fails_stops_loading_and_is_skipped_on_continuing(
     assert "Searching 7 of 8 pages" in text(response.text)
 
 
-def test_a_page_with_more_audiences_than_were_read_is_read_again(
+def test_a_page_with_unread_audiences_is_read_again(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     fake_service.answer = serving(1)
@@ -350,7 +319,7 @@ def test_a_page_with_more_audiences_than_were_read_is_read_again(
     assert "Load the rest" not in shown(as_viewer)
 
 
-def test_a_service_that_is_away_leaves_the_list_as_it_was(
+def test_a_service_outage_leaves_the_list_unchanged(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     seed_pages(wire.page(audiencesCount=1), total=5)
@@ -396,7 +365,7 @@ def test_rows_in_progress_are_polled_until_they_are_settled(
     fake_service.answers(200, json=wire.envelope(done, named(2)))
     part = shown(as_viewer, poll.attributes["hx-get"].replace("&amp;", "&"), "row-poll-0")
     assert names_in(part) == ["Company 1"]
-    assert "Company 1: version 2 published, version 2 live." in text(part)
+    assert "Company 1: version 2 live, version 2 live." in text(part)
     assert [request.url.path for request in fake_service.sent] == ["/v0/pages/page_1/audiences"]
     assert poll_in(part) is None
 
@@ -423,13 +392,13 @@ def exported(client: Client, query: str = "") -> list[str]:
     return b"".join(response).decode().removeprefix("\ufeff").splitlines()
 
 
-def test_the_export_has_every_match_in_the_order_of_the_list(as_viewer: Client) -> None:
+def test_the_export_follows_the_list_s_order(as_viewer: Client) -> None:
     seed_many()
     header, *rows = exported(as_viewer, "?q=company&sort=-name")
     assert header.startswith("Page,Page name,Audience,Name,Latest version,Latest status")
     assert [row.split(",")[3] for row in rows[:4]] == [f"Company {n}" for n in (5, 4, 2, 1)]
     assert rows[1].split(",")[:9] == [
-        *("page_2", "Cold chain", "aud_4", "Company 4", "2", "cancelled", "1"),
+        *("page_2", "Cold chain", "aud_4", "Company 4", "2", "Canceled", "1"),
         *("2026-02-01T10:00:38+00:00", "Latest canceled"),
     ]
 
@@ -440,7 +409,7 @@ def test_the_export_of_an_incomplete_list_says_so(as_viewer: Client) -> None:
     assert exported(as_viewer)[-1] == "Not complete: audiences of 1 of 7 pages are loaded."
 
 
-def test_a_name_that_a_spreadsheet_would_run_is_exported_as_text(as_viewer: Client) -> None:
+def test_a_formula_name_is_exported_as_text(as_viewer: Client) -> None:
     seed_audiences(named(1, "=1+1"))
     assert ",'=1+1," in exported(as_viewer)[1]
 

@@ -42,7 +42,11 @@ def get(client: Client, address: str, *, target: str = "", status: int = 200) ->
 
 def next_polls(html: str) -> list[tuple[str, str]]:
     """Return the address and the trigger of each badge that is polled."""
-    parts = [each.attributes for each in elements(html, "span") if "data-polls" in each.attributes]
+    parts = [
+        element.attributes
+        for element in elements(html, "span")
+        if "data-polls" in element.attributes
+    ]
     return [(part["hx-get"], part["hx-trigger"]) for part in parts]
 
 
@@ -95,7 +99,7 @@ def test_badges_of_one_page_share_a_call(as_viewer: Client, fake_service: FakeSe
     assert len(fake_service.sent) == 1
 
 
-def test_a_failed_poll_shows_the_last_known_state_and_polling_continues(
+def test_a_failed_poll_shows_last_known_and_continues(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     see("queued")
@@ -111,7 +115,7 @@ def test_polling_stops_in_the_end(as_viewer: Client, fake_service: FakeService) 
     assert next_polls(get(as_viewer, f"{BADGE}{MAX_POLLS - 1}")) == []
 
 
-def test_the_badge_of_an_audience_never_seen_is_not_found(
+def test_the_badge_of_an_unknown_audience_is_404(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     get(as_viewer, f"{BADGE}0", status=404)

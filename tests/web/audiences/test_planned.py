@@ -27,9 +27,9 @@ PAGE = "/pages/page_1/"
 
 @pytest.fixture(autouse=True)
 def service(fake_service: FakeService) -> ManyAudiences:
-    fake_service.answer = made = ManyAudiences()
-    made.add(3)
-    return made
+    fake_service.answer = service = ManyAudiences()
+    service.add(3)
+    return service
 
 
 def planned(
@@ -58,9 +58,9 @@ def planned(
 
 def releases_linked(client: Client, url: str) -> set[str]:
     """Return the URLs of releases that a page links to."""
-    found = elements(client.get(url).content.decode(), "a")
-    urls = {each.attributes.get("href") or "" for each in found}
-    return {each for each in urls if each.startswith("/releases/") and each != "/releases/"}
+    response = elements(client.get(url).content.decode(), "a")
+    urls = {item.attributes.get("href") or "" for item in response}
+    return {url for url in urls if url.startswith("/releases/") and url != "/releases/"}
 
 
 @pytest.mark.parametrize(
@@ -96,9 +96,7 @@ def test_only_the_audience_itself_is_marked(as_viewer: Client, paula: User) -> N
     assert releases_linked(as_viewer, AUDIENCE) == set()
 
 
-def test_a_schedule_without_a_worker_is_said_on_its_audience(
-    as_viewer: Client, paula: User
-) -> None:
+def test_an_audience_says_that_no_worker_runs_its_schedule(as_viewer: Client, paula: User) -> None:
     sentence = "No scheduler is running."
     assert sentence not in text(as_viewer.get(AUDIENCE).content.decode())
     planned(paula)
@@ -110,9 +108,9 @@ def test_a_schedule_without_a_worker_is_said_on_its_audience(
 
 def test_marks_take_one_query_for_any_number_of_rows(as_viewer: Client, paula: User) -> None:
     def queries() -> list[str]:
-        with CaptureQueriesContext(connection) as made:
+        with CaptureQueriesContext(connection) as queries:
             as_viewer.get(PAGE)
-        return [each["sql"] for each in made if "releases_releaseitem" in each["sql"]]
+        return [item["sql"] for item in queries if "releases_releaseitem" in item["sql"]]
 
     assert len(queries()) == 1
     for number in (1, 2, 3):

@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from dashboard.ledger.hints import take_hint
 from dashboard.releases.hinted_reads import read_hinted
+from dashboard.webhooks.hints import take_hint
 from tests.support.clock import Clock, stopped
 from tests.support.fake_service import FakeService
 from tests.support.many_audiences import ManyAudiences

@@ -8,13 +8,13 @@ from django.http import QueryDict
 from django.test import Client
 
 from dashboard.releases.models import MAX_ITEMS, Release
-from dashboard.web.audiences.selection import matching_audiences
+from dashboard.web.audiences.listing import matching_audiences
 from tests.support import wire
+from tests.support.audience_list import canceled, live, named, shown
 from tests.support.fake_service import FakeService
 from tests.support.html import Element, elements, text
 from tests.support.one_audience import serve
 from tests.support.seeding import seed_audiences, seed_pages
-from tests.web.audiences.test_audience_list import canceled, live, named, shown
 
 pytestmark = pytest.mark.django_db
 
@@ -32,7 +32,7 @@ def three_audiences(fake_service: FakeService) -> None:
 
 def boxes_in(html: str) -> list[Element]:
     inputs = elements(html, "input")
-    return [each for each in inputs if each.attributes.get("name") == "audience"]
+    return [box for box in inputs if box.attributes.get("name") == "audience"]
 
 
 def values_in(html: str) -> list[str]:
@@ -69,7 +69,7 @@ def test_a_viewer_is_offered_no_selection(as_viewer: Client, address: str) -> No
     assert "Company 2" in html
 
 
-def test_a_check_box_is_named_by_its_audience_and_page(as_publisher: Client) -> None:
+def test_a_checkbox_names_its_audience_and_page(as_publisher: Client) -> None:
     assert "Select Company 2, Fleet telematics" in text(shown(as_publisher, "/audiences/"))
     assert "Select Company 2" in text(shown(as_publisher, "/pages/page_1/"))
 
@@ -113,13 +113,13 @@ def test_a_value_of_no_check_box_makes_no_release(as_publisher: Client, value: s
         ("/pages/page_1/?q=company&sort=-name", ["aud_3", "aud_2", "aud_1"]),
     ],
 )
-def test_all_that_match_are_selected_as_the_list_shows_them(
+def test_selecting_all_matches_follows_the_list(
     as_publisher: Client, address: str, selected: list[str]
 ) -> None:
     html = shown(as_publisher, address)
     assert f"Select all {len(selected)}" in text(html)
-    found = sent(as_publisher, all_matching="1", query=hidden_query(html))
-    assert [audience_id for _, audience_id in found] == selected
+    result = sent(as_publisher, all_matching="1", query=hidden_query(html))
+    assert [audience_id for _, audience_id in result] == selected
 
 
 @pytest.mark.parametrize("address", ["/audiences/?live=changed", "/pages/page_1/?flag=changed"])
@@ -136,8 +136,6 @@ def test_more_than_a_release_takes_are_not_offered_together(as_publisher: Client
     assert len(matching_audiences(QueryDict("q=company"))) == MAX_ITEMS + 1
 
 
-def test_a_row_that_a_poll_replaces_has_its_check_box(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
+def test_a_polled_row_keeps_its_checkbox(as_publisher: Client, fake_service: FakeService) -> None:
     html = shown(as_publisher, "/audiences/?rows=1-x", "row-poll-0")
     assert len(boxes_in(html)) == html.count("<tr ")

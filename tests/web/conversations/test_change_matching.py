@@ -45,20 +45,20 @@ def matched(old: str | None, new: str | None, **now: str | None) -> MatchedChang
 
 
 @pytest.mark.parametrize("field", FIELDS)
-def test_an_old_text_that_is_a_field_now_is_ready_and_has_its_name(field: str) -> None:
-    found = matched(NOW[field], "Something else entirely")
-    assert (found.state, found.field_label) == (ChangeState.READY, field)
+def test_an_old_text_found_in_a_field_is_ready(field: str) -> None:
+    match = matched(NOW[field], "Something else entirely")
+    assert (match.state, match.field_label) == (ChangeState.READY, field)
 
 
 @pytest.mark.parametrize("field", FIELDS)
-def test_a_new_text_that_is_a_field_now_is_applied(field: str) -> None:
-    found = matched("What stood there before", NOW[field])
-    assert (found.state, found.field_label) == (ChangeState.APPLIED, field)
+def test_a_new_text_found_in_a_field_is_applied(field: str) -> None:
+    match = matched("What stood there before", NOW[field])
+    assert (match.state, match.field_label) == (ChangeState.APPLIED, field)
 
 
-def test_neither_text_in_any_field_means_the_original_text_changed() -> None:
-    found = matched("What stood there before", "What was to stand there")
-    assert (found.state, found.fields) == (ChangeState.MOVED, ())
+def test_no_matching_text_means_the_original_changed() -> None:
+    match = matched("What stood there before", "What was to stand there")
+    assert (match.state, match.fields) == (ChangeState.MOVED, ())
 
 
 def test_blanks_and_line_breaks_do_not_count() -> None:
@@ -66,16 +66,16 @@ def test_blanks_and_line_breaks_do_not_count() -> None:
 
 
 def test_an_excerpt_is_found_inside_its_field() -> None:
-    found = matched("out of three depots", "out of four depots")
-    assert (found.state, found.field_label) == (ChangeState.READY, "part of supplementary context")
+    match = matched("out of three depots", "out of four depots")
+    assert (match.state, match.field_label) == (ChangeState.READY, "part of supplementary context")
 
 
 def test_an_excerpt_that_was_put_in_is_applied() -> None:
-    found = matched("64 trucks", "64 trucks out of three depots")
-    assert (found.state, found.is_part) == (ChangeState.APPLIED, True)
+    match = matched("64 trucks", "64 trucks out of three depots")
+    assert (match.state, match.is_part) == (ChangeState.APPLIED, True)
 
 
-def test_a_shortened_excerpt_is_ready_though_the_new_one_is_part_of_the_old() -> None:
+def test_a_shortened_excerpt_is_ready() -> None:
     assert matched("64 trucks out of three depots", "64 trucks out of").state is ChangeState.READY
 
 
@@ -87,8 +87,8 @@ EMPTY = NOW | {"meta description": None, "meta keywords": "", "supplementary con
 
 
 def test_an_empty_old_text_proves_nothing() -> None:
-    found = matched("", "A title", **EMPTY)
-    assert (found.state, found.fields) == (ChangeState.UNKNOWN, ())
+    match = matched("", "A title", **EMPTY)
+    assert (match.state, match.fields) == (ChangeState.UNKNOWN, ())
 
 
 @pytest.mark.parametrize(
@@ -119,34 +119,36 @@ def test_the_tool_that_wrote_a_change_names_its_field(
         )
     )
     matches = [shown.messages[0].changes[0].matched, shown.pending[0].matched]
-    assert [(each.state, each.field_label) for each in matches] == [(ChangeState.READY, field)] * 2
+    assert [(match.state, match.field_label) for match in matches] == [
+        (ChangeState.READY, field)
+    ] * 2
 
 
 def test_the_tool_counts_more_than_an_equal_text() -> None:
     change = Change(previous_value="Same", new_value="New words")
     call = ToolCall(name="update_meta_title", arguments={"title": "New words"})
     context = ConversationContext(current_meta_title="Other", current_meta_keywords="Same")
-    found = match_change(
+    match = match_change(
         change, CurrentTexts(context), calls=CallTexts([ShownCall(1, call, place="m1-1")])
     )
-    assert (found.state, found.field_label) == (ChangeState.MOVED, "meta title")
+    assert (match.state, match.field_label) == (ChangeState.MOVED, "meta title")
 
 
-def test_an_empty_old_text_whose_new_one_is_current_is_applied() -> None:
-    found = matched(None, NOW["meta title"], **NOW | {"meta keywords": ""})
-    assert (found.state, found.fields) == (ChangeState.APPLIED, ("meta title",))
+def test_an_empty_old_text_may_be_applied() -> None:
+    match = matched(None, NOW["meta title"], **NOW | {"meta keywords": ""})
+    assert (match.state, match.fields) == (ChangeState.APPLIED, ("meta title",))
 
 
 def test_an_empty_field_does_not_prove_a_deletion() -> None:
-    found = matched("Old keywords", "", **NOW | {"meta keywords": ""})
-    assert (found.state, found.fields) == (ChangeState.MOVED, ())
+    match = matched("Old keywords", "", **NOW | {"meta keywords": ""})
+    assert (match.state, match.fields) == (ChangeState.MOVED, ())
 
 
 def test_a_change_that_changes_nothing_is_applied() -> None:
     assert matched(NOW["meta title"], NOW["meta title"]).state is ChangeState.APPLIED
 
 
-def test_a_context_that_gives_no_field_leaves_nothing_to_compare() -> None:
+def test_a_context_without_fields_has_nothing_to_compare() -> None:
     assert matched("a", "b", **dict.fromkeys(FIELDS)).state is ChangeState.UNKNOWN
 
 
@@ -154,16 +156,14 @@ def test_a_context_that_gives_no_field_leaves_nothing_to_compare() -> None:
 def test_any_texts_have_a_state_and_only_known_fields(
     old: str | None, new: str | None, now: list[str | None]
 ) -> None:
-    found = matched(old, new, **dict(zip(FIELDS, now, strict=False)))
-    assert found.state in ChangeState
-    assert set(found.fields) <= set(FIELDS)
-    assert bool(found.fields) is (found.state in {ChangeState.READY, ChangeState.APPLIED})
+    match = matched(old, new, **dict(zip(FIELDS, now, strict=False)))
+    assert match.state in ChangeState
+    assert set(match.fields) <= set(FIELDS)
+    assert bool(match.fields) is (match.state in {ChangeState.READY, ChangeState.APPLIED})
 
 
 @given(st.sampled_from(list(FIELDS)), texts, texts)
-def test_what_is_ready_is_applied_once_the_field_has_the_new_text(
-    field: str, old: str, new: str
-) -> None:
+def test_a_ready_change_is_applied_with_its_new_text(field: str, old: str, new: str) -> None:
     assume(old.split() != new.split())
     before = matched(old, new, **NOW | {field: old})
     assert before.state is ChangeState.READY
@@ -195,8 +195,8 @@ def test_pending_changes_are_counted_by_state() -> None:
 def test_a_part_is_found_wherever_it_begins() -> None:
     text = string.ascii_letters
     for start in range(len(text) - 12):
-        found = matched(text[start : start + 12], "Another text.", **{"page context": text})
-        assert (found.state, found.is_part) == (ChangeState.READY, True)
+        match = matched(text[start : start + 12], "Another text.", **{"page context": text})
+        assert (match.state, match.is_part) == (ChangeState.READY, True)
 
 
 def test_a_thousand_changes_against_a_megabyte_are_cheap() -> None:

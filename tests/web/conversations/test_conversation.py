@@ -23,6 +23,8 @@ pytestmark = pytest.mark.same_on_any_database
 
 URL = "/pages/page_1/audiences/aud_1/conversation/"
 FOUND = {"HX-Request": "true", "HX-Target": "found"}
+AFTER_LIVE = 1_772_400_000
+"""After the live version was created, in seconds."""
 COUNTING = ("tabs", "filters", "published-state")
 """The parts of the page that count its messages."""
 
@@ -126,7 +128,7 @@ def test_an_empty_conversation_has_an_empty_state(
     assert "This conversation has no messages yet." in text(read(as_viewer))
 
 
-def test_an_audience_without_a_conversation_is_shown_with_its_name(
+def test_an_audience_without_conversation_shows_its_name(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     fake_service.answer = without_conversation(404, wire.audience())
@@ -212,7 +214,7 @@ def test_a_conversation_that_fails_still_shows_its_audience(
     assert "Pressroom doesn’t store conversations" in seen
 
 
-def test_a_service_that_is_down_is_called_once_and_reported_under_the_last_known_audience(
+def test_an_outage_shows_the_last_known_audience(
     as_publisher: Client, conversation: dict[str, Any], fake_service: FakeService
 ) -> None:
     read(as_publisher)
@@ -264,10 +266,37 @@ def test_the_published_line_follows_the_published_message(
 ) -> None:
     conversation["conversation"] = {"publishedMessageId": "msg_1"}
     conversation["messages"] = [message(), message(messageId="msg_2", changes=[{"newValue": "x"}])]
+    conversation["messages"][1]["timestamp"] = AFTER_LIVE
     html = read(as_viewer)
     assert "1 message and 1 change since the last publish." in text(html)
+    assert "up to date" not in text(html)
     assert "Conversation 2 (1 new)" in text(html)
     assert html.index('id="m1"') < html.index('id="published"') < html.index('id="m2"')
+
+
+def test_an_outdated_position_counts_from_the_live_version(
+    as_viewer: Client, conversation: dict[str, Any]
+) -> None:
+    conversation["conversation"] = {"publishedMessageId": "msg_1"}
+    conversation["messages"] = [message(), message(messageId="b"), message(messageId="c")]
+    conversation["messages"][2]["timestamp"] = AFTER_LIVE
+    html = read(as_viewer)
+    assert "1 message and 0 changes since version 1 was created, 1 Mar 09:00." in text(html)
+    assert "The published position in the service’s data is out of date." in text(html)
+    assert html.index('id="m2"') < html.index('id="published"') < html.index('id="m3"')
+    file = as_viewer.get(URL + "export/?format=markdown").content.decode()
+    assert "*Version 1, which is live, was created here.*" in file
+    poll_url = poll_url_in(html)
+    assert as_viewer.get(poll_url).status_code == 204
+
+
+def test_a_published_position_that_cannot_be_compared_says_so(
+    as_viewer: Client, conversation: dict[str, Any]
+) -> None:
+    conversation["conversation"] = {"publishedMessageId": "msg_1"}
+    conversation["messages"] = [message(), message(messageId="b", timestamp=None)]
+    seen = text(read(as_viewer))
+    assert "since the last publish. Whether this position is up to date is unknown." in seen
 
 
 def test_pending_changes_are_listed_with_their_states(
@@ -289,9 +318,9 @@ def test_pending_changes_are_listed_with_their_states(
     assert "From message 1" in seen
     assert "2 aren’t linked to a message." in seen
     shown = [
-        each.attributes["data-kinds"]
-        for each in elements(board, "div")
-        if "data-kinds" in each.attributes and "hidden" not in each.attributes
+        element.attributes["data-kinds"]
+        for element in elements(board, "div")
+        if "data-kinds" in element.attributes and "hidden" not in element.attributes
     ]
     assert shown == ["moved"]
 
@@ -376,7 +405,7 @@ def test_changes_only_are_the_messages_that_made_some(
     assert visible(read(as_viewer, "?show=changes")) == ["m2"]
 
 
-def test_a_search_counts_matches_inside_folded_calls_and_opens_them(
+def test_a_search_opens_folded_calls_with_matches(
     as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
     conversation["messages"] = [
@@ -387,13 +416,15 @@ def test_a_search_counts_matches_inside_folded_calls_and_opens_them(
     html = read(as_viewer, "?q=reefer")
     assert "3 matches for “reefer” in 2 of 3 messages" in text(html)
     assert visible(html) == ["m1", "m2"]
-    [fold] = [each for each in elements(html, "details") if each.attributes.get("id") == "m2-1"]
+    [fold] = [
+        element for element in elements(html, "details") if element.attributes.get("id") == "m2-1"
+    ]
     assert "open" in fold.attributes
     assert " REEFER" in html
 
 
 @pytest.mark.parametrize("words", ["then reefer alarms", "a & b", "two lines"])
-def test_a_search_finds_what_is_seen_and_not_the_markup(
+def test_a_search_ignores_markup(
     as_viewer: Client, conversation: dict[str, Any], words: str
 ) -> None:
     conversation["messages"] = [message(content="Then **reefer** alarms, *a* & b.\nTwo\nlines.")]
@@ -474,7 +505,7 @@ def test_a_middling_result_comes_when_its_fold_is_opened(
 ) -> None:
     conversation["messages"] = [message(toolCalls=[call(result={"note": "word " * 2_000})])]
     html = read(as_viewer)
-    [fold] = [each for each in elements(html, "details") if "hx-get" in each.attributes]
+    [fold] = [element for element in elements(html, "details") if "hx-get" in element.attributes]
     assert "word " * 40 not in html
     inside = as_viewer.get(
         fold.attributes["hx-get"], headers={"HX-Request": "true", "HX-Target": "m1-1-in"}
@@ -485,7 +516,7 @@ def test_a_middling_result_comes_when_its_fold_is_opened(
     assert "call 1 of message 1" in text(page.content.decode())
 
 
-def test_a_large_result_shows_its_head_its_size_and_a_download(
+def test_a_large_result_shows_head_size_and_download(
     as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
     rows = {"rows": ["<b>row</b>"] * 20_000}
@@ -493,14 +524,16 @@ def test_a_large_result_shows_its_head_its_size_and_a_download(
     html = read(as_viewer, "calls/m%252F1/1/")
     assert re.search(r"Result: start of 25\d\.\d\sKB", text(html))
     assert len(html) < 40_000
-    [link] = [each for each in elements(html, "a") if "/results/" in each.attributes["href"]]
+    [link] = [
+        element for element in elements(html, "a") if "/results/" in element.attributes["href"]
+    ]
     file = as_viewer.get(link.attributes["href"])
     assert json.loads(file.content) == rows
     assert file["Content-Disposition"] == 'attachment; filename="result-1-1.json"'
     assert file["X-Content-Type-Options"] == "nosniff"
 
 
-def test_a_match_deep_in_a_large_result_is_shown_with_what_is_around_it(
+def test_a_deep_match_is_shown_with_its_surroundings(
     as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
     rows = ["Straße"] * 20_000
@@ -521,7 +554,7 @@ def test_a_call_that_is_not_there_is_a_404(
     assert as_viewer.get(URL + address).status_code == 404
 
 
-def test_two_hundred_messages_with_5_mb_of_results_make_a_small_page(
+def test_a_huge_conversation_makes_a_small_page(
     as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
     large = {"rows": [f"row {n} of a long table" for n in range(1_000)]}
@@ -532,14 +565,14 @@ def test_two_hundred_messages_with_5_mb_of_results_make_a_small_page(
     assert len(read(as_viewer)) < 700_000
 
 
-def test_no_field_lets_a_hostile_text_be_more_than_text(
+def test_no_field_renders_hostile_text(
     as_viewer: Client, conversation: dict[str, Any], pytestconfig: pytest.Config
 ) -> None:
     # A run takes a third of them.
     payloads = sampled(PAYLOADS, pytestconfig, turn=0, of=3)
     conversation["messages"] = [hostile_message(payload) for payload in payloads]
     conversation["pendingChanges"] = [
-        change for each in conversation["messages"] for change in each["changes"]
+        change for item in conversation["messages"] for change in item["changes"]
     ]
     conversation["context"] = dict.fromkeys(
         ("currentSupplementaryContext", "currentMetaTitle", "pageContext"), "\n\n".join(payloads)
@@ -547,8 +580,8 @@ def test_no_field_lets_a_hostile_text_be_more_than_text(
     html = read(as_viewer)
     assert len(visible(html)) == len(payloads)
     assert [element for element in elements(html) if not is_ours(element)] == []
-    found = read(as_viewer, "?q=alert")
-    assert [element for element in elements(found) if not is_ours(element)] == []
+    result = read(as_viewer, "?q=alert")
+    assert [element for element in elements(result) if not is_ours(element)] == []
 
 
 def hostile_message(payload: str) -> dict[str, Any]:
@@ -601,7 +634,7 @@ def test_an_export_writes_a_number_as_the_service_does(
     assert f'"timestamp": {moment},' in file or f'"timestamp": {moment}\n' in file
 
 
-def test_an_export_as_markdown_reads_and_cannot_break_out_of_its_fences(
+def test_a_markdown_export_stays_inside_its_fences(
     as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
     conversation["conversation"] = {"publishedMessageId": "msg_1"}
@@ -625,7 +658,7 @@ def test_an_export_as_markdown_reads_and_cannot_break_out_of_its_fences(
 
 
 def poll_url_in(html: str) -> str:
-    [newer] = [each for each in elements(html) if each.attributes.get("id") == "newer"]
+    [newer] = [element for element in elements(html) if element.attributes.get("id") == "newer"]
     return newer.attributes["hx-get"]
 
 
@@ -652,11 +685,11 @@ def test_new_messages_are_added_to_the_thread_and_counted(
     assert visible(second) == ["m3"]
 
 
-def test_the_first_messages_of_an_empty_conversation_come_with_all_that_goes_with_them(
+def test_first_messages_bring_their_whole_page(
     as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
     html = read(as_viewer)
-    places = {each.attributes.get("id") for each in elements(html)}
+    places = {element.attributes.get("id") for element in elements(html)}
     assert {"talk", "no-messages"} <= places
     conversation["messages"] = [message(), message(messageId="b", content="Later.")]
     newer = as_viewer.get(poll_url_in(html)).content.decode()
@@ -677,7 +710,8 @@ def test_new_messages_are_counted_wherever_the_page_counts(
     conversation["conversation"] = {"publishedMessageId": "msg_1"}
     conversation["messages"] = [message()]
     poll_url = poll_url_in(read(as_viewer))
-    conversation["messages"] = [message(), message(messageId="b", changes=[{"newValue": "x"}])]
+    new = message(messageId="b", changes=[{"newValue": "x"}], timestamp=AFTER_LIVE)
+    conversation["messages"] = [message(), new]
     page = {"HX-Request": "true", "HX-Current-URL": f"http://testserver{URL}?show=changes&q=a"}
     html = as_viewer.get(poll_url, headers=page).content.decode()
     parts = {name: html.split(f'hx-swap-oob="morph:#{name}"')[1] for name in COUNTING}
@@ -707,7 +741,8 @@ def test_the_head_is_the_same_on_every_tab(as_viewer: Client, conversation: dict
     conversation["pendingChanges"] = [{"changeId": "chg_1", "newValue": "reefer"}]
     tabs = [URL, URL.replace("conversation/", ""), URL.replace("conversation/", "versions/")]
     pages = [as_viewer.get(tab).content.decode() for tab in tabs]
-    heads = {text(html.split('id="head"')[1].split('id="tabs"')[0]) for html in pages}
+    # The overview has the buttons beside its texts.
+    heads = {text(html.split('id="head"')[1].split('id="head-tools"')[0]) for html in pages}
     assert len(heads) == 1
     published = pages[0].split('id="published-state"')[1].split("</p>")[0]
     assert text(published).endswith("1 pending change")
@@ -724,7 +759,21 @@ def test_the_count_of_pending_changes_is_updated(
     assert "1 pending change" in text(html.split('hx-swap-oob="morph:#published-state"')[1])
 
 
-def test_changed_pending_changes_and_context_are_rendered_and_announced_once(
+def test_the_current_text_names_the_live_version(
+    as_viewer: Client, conversation: dict[str, Any]
+) -> None:
+    conversation["context"]["currentSupplementaryContext"] = "Runs 71 trucks."
+    conversation["messages"] = [message()]
+    page = read(as_viewer)
+    assert "version 2, draft" in text(page)
+    second = {"versionId": "ver_2", "versionNumber": 2, "supplementaryContext": "Runs 71 trucks."}
+    live = wire.live_version(**second)
+    seed_audiences(wire.audience(latestVersion=live, publishedVersion=live))
+    part = as_viewer.get(poll_url_in(page)).content.decode()
+    assert "version 2, live" in text(part.split('hx-swap-oob="morph:#context"')[1])
+
+
+def test_changed_context_is_rendered_and_announced_once(
     as_viewer: Client, conversation: dict[str, Any]
 ) -> None:
     conversation["messages"] = [message()]
@@ -753,9 +802,9 @@ def test_pending_changes_rendered_again_stay_filtered(
     page = {"HX-Request": "true", "HX-Current-URL": f"http://testserver{URL}?pending=moved&q=a"}
     html = as_viewer.get(poll_url, headers=page).content.decode()
     hidden = [
-        each.attributes["data-kinds"]
-        for each in elements(html, "div")
-        if "data-kinds" in each.attributes and "hidden" in each.attributes
+        element.attributes["data-kinds"]
+        for element in elements(html, "div")
+        if "data-kinds" in element.attributes and "hidden" in element.attributes
     ]
     assert hidden
     assert "moved" not in hidden
@@ -803,3 +852,18 @@ def test_publishing_is_offered_to_those_who_may(
 ) -> None:
     assert "/versions/ver_2/publish/" not in read(as_viewer)
     assert "/versions/ver_2/publish/" in read(as_publisher)
+
+
+@pytest.mark.parametrize(
+    ("current", "named"),
+    [
+        ("Runs 64 trucks.", "Supplementary context: version 1, live"),
+        ("Runs 71 trucks.", "Supplementary context: version 2, draft"),
+        ("Runs 80 trucks.", "Supplementary context: of neither the live nor the latest version"),
+    ],
+)
+def test_the_current_text_says_which_version_it_is(
+    current: str, named: str, conversation: dict[str, Any], as_viewer: Client
+) -> None:
+    conversation["context"]["currentSupplementaryContext"] = current
+    assert named in text(read(as_viewer))

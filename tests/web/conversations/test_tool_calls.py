@@ -15,7 +15,7 @@ from dashboard.web.conversations.tool_calls import (
     size_of,
     summarize,
 )
-from tests.web.ui.test_highlighting import JSON
+from tests.support.highlighted_json import JSON
 
 
 def call(**fields: Any) -> ShownCall:
@@ -38,7 +38,7 @@ def call(**fields: Any) -> ShownCall:
         (12, "12"),
     ],
 )
-def test_a_result_is_summarized_by_its_count_and_first_item(result: Any, line: str) -> None:
+def test_a_result_is_summarized_by_count_and_first_item(result: Any, line: str) -> None:
     assert summarize(result) == line
 
 
@@ -50,11 +50,11 @@ def test_a_summary_is_one_short_line_of_anything(value: Any) -> None:
 
 
 def test_an_error_is_the_summary_even_beside_a_result() -> None:
-    found = call(error="404\nNot Found", result={"a": 1})
-    assert (found.outcome, found.summary) == ("error", "404 Not Found")
+    result = call(error="404\nNot Found", result={"a": 1})
+    assert (result.outcome, result.summary) == ("error", "404 Not Found")
 
 
-def test_a_result_that_is_null_is_a_result_and_a_missing_one_is_none() -> None:
+def test_a_null_result_is_a_result() -> None:
     assert call(result=None).outcome == "result"
     assert call(error="").outcome == "none"
 

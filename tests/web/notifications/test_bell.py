@@ -65,7 +65,7 @@ def test_a_poll_without_a_change_brings_nothing(vera: User, as_viewer: Client) -
     assert poll(as_viewer, was=1).status_code == 204
 
 
-def test_a_poll_brings_the_new_number_and_announces_it_once(vera: User, as_viewer: Client) -> None:
+def test_a_poll_announces_the_new_number_once(vera: User, as_viewer: Client) -> None:
     seed_notification(vera)
     brought = poll(as_viewer, was=0).content.decode()
     assert "1 unread notification" in text(brought)
@@ -90,7 +90,7 @@ def test_a_poll_keeps_no_session_alive(vera: User) -> None:
     assert client.session[SEEN] > seen
 
 
-def test_a_poll_after_the_session_ended_leaves_the_page_alone(client: Client) -> None:
+def test_a_poll_after_sign_out_leaves_the_page(client: Client) -> None:
     assert poll(client, was=0).status_code == 204
 
 

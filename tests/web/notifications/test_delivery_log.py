@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from dashboard.notifications.models import Channel, Delivery, DeliveryAttempt, DeliveryState
-from dashboard.web.ui.load_more import PAGE_SIZE
+from dashboard.web.ui.query_params import PAGE_SIZE
 from tests.support.html import text
 from tests.support.seeding import seed_delivery
 
@@ -61,7 +61,7 @@ def test_one_delivery_shows_its_events_and_each_attempt(as_administrator: Client
     assert "Publishing version 1 of Brightwater Foods failed." in page
 
 
-def test_send_again_has_a_worker_send_it_with_the_same_id(as_administrator: Client) -> None:
+def test_send_again_keeps_the_message_id(as_administrator: Client) -> None:
     seed_delivery()
     response = as_administrator.post(f"{LOG}1/send/", follow=True)
     assert "with the same message ID" in text(response.content.decode())

@@ -1,4 +1,4 @@
-"""One button follows a page, an audience or a saved view."""
+"""One button follows a page or an audience."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from dashboard.notifications.following import MAX_FOLLOWS, is_followed
-from dashboard.notifications.models import Follow, Followed
+from dashboard.notifications.models import Follow
+from dashboard.notifications.preferences import MAX_FOLLOWS, is_followed
 from tests.support import wire
 from tests.support.fake_service import FakeService
 from tests.support.html import text
-from tests.support.seeding import seed_audiences, seed_pages, seed_view
+from tests.support.seeding import seed_audiences, seed_pages
 from tests.web.every_page import answer
 
 pytestmark = pytest.mark.django_db
@@ -61,10 +61,9 @@ def test_what_is_not_on_record_is_not_followed(as_viewer: Client, page_id: str) 
 
 def test_whoever_follows_too_much_is_told_why_it_failed(as_viewer: Client, vera: User) -> None:
     now = "2026-03-01T09:00:00Z"
-    many = Followed.objects.bulk_create(
-        Followed(page_id=f"page_{n}", compare_since=now) for n in range(2, MAX_FOLLOWS + 2)
+    Follow.objects.bulk_create(
+        Follow(user=vera, page_id=f"page_{n}", created_at=now) for n in range(2, MAX_FOLLOWS + 2)
     )
-    Follow.objects.bulk_create(Follow(user=vera, followed=each, created_at=now) for each in many)
     response = press(as_viewer, "page_1", headers=HTMX).content.decode()
     assert "which is the maximum" in text(response)
     assert not is_followed(vera, "page_1")
@@ -78,59 +77,8 @@ def test_the_settings_list_what_is_followed(as_viewer: Client, vera: User) -> No
 
 
 def test_what_is_gone_from_the_record_can_be_unfollowed(as_viewer: Client, vera: User) -> None:
-    followed = Followed.objects.create(page_id="page_9", compare_since="2026-03-01T09:00:00Z")
-    Follow.objects.create(user=vera, followed=followed, created_at="2026-03-01T09:00:00Z")
+    Follow.objects.create(user=vera, page_id="page_9", created_at="2026-03-01T09:00:00Z")
     page = text(as_viewer.get(SETTINGS).content.decode())
     assert "page_9 No longer in Pressroom" in page
     as_viewer.post(FOLLOW, {"page_id": "page_9"})
     assert not is_followed(vera, "page_9")
-
-
-VIEW = {"view_id": "1", "followed": "1", "next": "/audiences/?live=changed"}
-
-
-def test_the_saved_view_that_is_shown_is_followed(as_viewer: Client, vera: User) -> None:
-    seed_view(None, name="Unpublished changes")
-    assert "Unfollow" not in as_viewer.get("/audiences/?live=changed").content.decode()
-    assert as_viewer.post(FOLLOW, VIEW)["Location"] == VIEW["next"]
-    assert is_followed(vera, view_id=1)
-    assert "Unfollow" in as_viewer.get("/audiences/?live=changed").content.decode()
-    settings = text(as_viewer.get(SETTINGS).content.decode())
-    assert "Unpublished changes View of Audiences" in settings
-    as_viewer.post(FOLLOW, VIEW | {"followed": ""})
-    assert not is_followed(vera, view_id=1)
-
-
-@pytest.mark.parametrize(
-    ("list_name", "query"), [("activity", "kind=create_page"), ("webhooks", "state=on")]
-)
-def test_a_view_of_activity_or_webhooks_is_followed(
-    as_viewer: Client, vera: User, list_name: str, query: str
-) -> None:
-    seed_view(vera, list_name=list_name, query=query)
-    url = f"/{list_name}/?{query}"
-    button = as_viewer.get(url).content.decode()
-    assert 'id="follow-button"' in button
-    assert "Unfollow" not in button
-    as_viewer.post(FOLLOW, VIEW)
-    assert "Unfollow" in as_viewer.get(url).content.decode()
-
-
-def test_a_view_of_people_can_not_be_followed(as_viewer: Client, vera: User) -> None:
-    seed_view(vera, list_name="people", query="q=ada")
-    assert 'id="follow-button"' not in as_viewer.get("/people/?q=ada").content.decode()
-    response = as_viewer.post(FOLLOW, VIEW, headers=HTMX).content.decode()
-    assert "A view of people can’t be followed" in text(response)
-    page = as_viewer.post(FOLLOW, VIEW | {"next": PAGE}, follow=True).content.decode()
-    assert "A view of people can’t be followed" in text(page)
-    assert not Followed.objects.exists()
-
-
-@pytest.mark.parametrize("columns", [{"owner": "paula"}, {"pk": 2}])
-def test_a_view_of_another_user_is_not_followed(
-    as_viewer: Client, paula: User, columns: dict[str, Any]
-) -> None:
-    owner = paula if columns.pop("owner", "") else None
-    seed_view(owner, **columns)
-    assert as_viewer.post(FOLLOW, VIEW).status_code == 404
-    assert not Follow.objects.exists()

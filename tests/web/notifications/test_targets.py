@@ -1,6 +1,5 @@
 """Webhooks of one's own, and of teams."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,23 +9,17 @@ from django.test import Client
 from dashboard.notifications.models import WebhookFormat, WebhookTarget
 from dashboard.notifications.sending import deliver_pending
 from dashboard.notifications.targets import add_target, reveal_secret
-from tests.support.hook_receiver import HookReceiver, running_receiver
+from tests.support.clock import stopped
+from tests.support.hook_receiver import HookReceiver
 from tests.support.html import text
 from tests.support.second_factors import confirm
 from tests.support.seeding import seed_target
+from tests.web.releases.conftest import hidden
 
 pytestmark = pytest.mark.django_db
 SETTINGS = "/accounts/settings/notifications/"
 NEW = f"{SETTINGS}webhooks/new/"
 FORM = {"name": "My channel", "url": "https://hooks.example.com/1", "format": "slack"}
-
-
-@pytest.fixture
-def receiver(settings: Any) -> Iterator[HookReceiver]:
-    """A real receiver of webhooks, running."""
-    settings.WEBHOOKS_TO_LOOPBACK = True
-    with running_receiver() as receiver:
-        yield receiver
 
 
 @pytest.fixture
@@ -55,6 +48,15 @@ def test_one_is_added_and_listed(as_viewer: Client) -> None:
     assert "My channel Slack On" in said(as_viewer.get(SETTINGS))
 
 
+def test_a_repeated_form_leads_to_its_webhook(as_viewer: Client) -> None:
+    form = FORM | {"form_key": hidden(as_viewer.get(NEW).text, "form_key")}
+    first, second = (as_viewer.post(NEW, form).url for _ in range(2))
+    assert first == second
+    other = as_viewer.post(NEW, form | {"name": "Another channel"}).url
+    assert other != first
+    assert WebhookTarget.objects.count() == 2
+
+
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
@@ -66,7 +68,7 @@ def test_one_is_added_and_listed(as_viewer: Client) -> None:
         ({"format": "standard", "secret": "short"}, "Signing secret: A secret is whsec_"),
     ],
 )
-def test_what_is_invalid_is_said_next_to_it_and_stays_in_the_form(
+def test_invalid_input_is_explained_and_kept(
     as_viewer: Client, changes: dict[str, str], problem: str
 ) -> None:
     response = as_viewer.post(NEW, FORM | changes)
@@ -91,9 +93,7 @@ def test_a_wrong_change_keeps_what_was_typed(as_viewer: Client, target: WebhookT
     assert target.name == "My channel"
 
 
-def test_one_that_is_gone_says_why_it_was_turned_off(
-    as_viewer: Client, target: WebhookTarget
-) -> None:
+def test_a_disabled_receiver_says_why(as_viewer: Client, target: WebhookTarget) -> None:
     WebhookTarget.objects.update(is_active=False, off_reason="The receiver responded 410.")
     assert "Pressroom turned it off. The receiver responded 410." in said(
         as_viewer.get(url(target))
@@ -132,7 +132,10 @@ def test_a_test_shows_what_the_receiver_responded(
     assert len(receiver.received) == 1
 
 
-def test_tests_are_limited(as_viewer: Client, target: WebhookTarget) -> None:
+def test_tests_are_limited(
+    as_viewer: Client, target: WebhookTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped(monkeypatch)  # They are counted by the minute.
     last = [as_viewer.post(url(target, "test/"), follow=True) for _ in range(21)][-1]
     assert "too many tests" in said(last)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.ledger.queries.overview import DayCount
-from dashboard.operations.typical_times import QueueTime, TypicalTimes, percentile
+from dashboard.operations.publish_progress import QueueTime, TypicalTimes, percentile
 from dashboard.web.overview.charts import PlotArea, band, line, round_top, stacked_bars
 from dashboard.web.overview.summaries import late_after, publishes_chart, queue_chart, sum_today
 
@@ -19,19 +19,19 @@ TODAY = date(2026, 3, 12)
     ("highest", "top"),
     [(0, 2), (0.4, 2), (2, 2), (3, 4), (9, 10), (11, 12), (17, 20), (121, 160), (10_001, 12_000)],
 )
-def test_the_top_of_an_axis_is_the_next_round_number(highest: float, top: int) -> None:
+def test_the_axis_top_is_the_next_round_number(highest: float, top: int) -> None:
     assert round_top(highest) == top
 
 
 @given(st.floats(min_value=0, max_value=1e12))
-def test_the_top_is_at_least_the_highest_value_and_even(highest: float) -> None:
+def test_the_axis_top_is_even_and_high_enough(highest: float) -> None:
     top = round_top(highest)
     assert top >= highest
     assert top % 2 == 0
 
 
 @given(st.lists(st.lists(st.integers(0, 500), min_size=3, max_size=3), min_size=1, max_size=14))
-def test_bars_stay_inside_the_plot_and_are_as_tall_as_their_values(
+def test_bars_are_as_tall_as_their_values(
     columns: list[list[int]],
 ) -> None:
     plot = PlotArea(140, 60, round_top(max(sum(column) for column in columns)))
@@ -62,8 +62,8 @@ def day(number: int, outcome: str, count: int, kind: str = "publish_version") ->
 
 
 def test_publishes_are_counted_by_day_and_outcome() -> None:
-    counts = [day(0, "accepted", 4), day(1, "rejected", 2), day(1, "accepted", 1, "create_page")]
-    chart = publishes_chart([*counts, day(14, "accepted", 9)], TODAY)
+    counts = [day(0, "live", 4), day(1, "rejected", 2), day(1, "rejected", 1, "create_page")]
+    chart = publishes_chart([*counts, day(0, "accepted", 5), day(14, "live", 9)], TODAY)
     assert len(chart.rows) == 14
     assert chart.rows[-1].values == (4, 0, 0)
     assert chart.rows[-2].values == (0, 2, 0)
@@ -72,9 +72,14 @@ def test_publishes_are_counted_by_day_and_outcome() -> None:
 
 
 def test_unknown_outcomes_of_any_age_count_today() -> None:
-    today = sum_today([day(40, "unknown", 1), day(0, "rejected", 2), day(1, "accepted", 3)], TODAY)
+    today = sum_today([day(40, "unknown", 1), day(0, "rejected", 2), day(1, "live", 3)], TODAY)
     assert (today.unknown, today.failed, today.operations) == (1, 2, 2)
     assert (today.published, today.published_yesterday) == (0, 3)
+
+
+def test_a_version_that_went_live_is_no_operation() -> None:
+    today = sum_today([day(0, "accepted", 2), day(0, "live", 5)], TODAY)
+    assert (today.published, today.operations) == (5, 2)
 
 
 def took(seconds: float, days_ago: int = 0) -> QueueTime:
@@ -103,7 +108,7 @@ def test_a_few_times_are_charted_but_not_called_typical() -> None:
     assert chart.line
 
 
-def test_a_version_is_late_after_the_95th_percentile_and_five_minutes() -> None:
+def test_a_version_is_late_after_percentile_and_five_minutes() -> None:
     usual = TypicalTimes(timedelta(seconds=10), timedelta(minutes=15), 5)
     assert late_after(usual) == timedelta(minutes=15)
     assert late_after(TypicalTimes(usual.median, usual.median, 5)) == timedelta(minutes=5)

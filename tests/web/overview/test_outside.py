@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from tests.support import wire
 from tests.support.html import elements, text
-from tests.support.seeding import seed_outside_publish, seed_pages
+from tests.support.seeding import seed_pages, seed_publication
 
 pytestmark = pytest.mark.django_db
 
@@ -31,7 +31,7 @@ def is_hidden(html: str) -> bool:
 
 
 def test_number_audience_page_and_time_are_listed(as_viewer: Client) -> None:
-    seed_outside_publish(3)
+    seed_publication(3)
     html = overview(as_viewer)
     assert f"{WORDS} Brightwater Foods, version 3 " in text(html)
     links = [e.attributes.get("href") for e in elements(html, "a")]
@@ -44,14 +44,14 @@ def test_without_any_the_section_is_hidden(as_viewer: Client) -> None:
     assert is_hidden(overview(as_viewer))
 
 
-def test_what_was_noticed_before_the_last_7_days_is_left_to_activity(as_viewer: Client) -> None:
-    seed_outside_publish(noticed_at=timezone.now() - timedelta(days=7, minutes=1))
+def test_older_news_is_left_to_activity(as_viewer: Client) -> None:
+    seed_publication(seen_at=timezone.now() - timedelta(days=7, minutes=1))
     assert is_hidden(overview(as_viewer))
 
 
 def test_the_newest_five_are_one_paragraph(as_viewer: Client) -> None:
     for number in range(6):
-        seed_outside_publish(number)
+        seed_publication(number)
     page = text(overview(as_viewer))
     assert page.count(WORDS) == 1
     assert page.count("Brightwater Foods, version") == 5
@@ -60,11 +60,11 @@ def test_the_newest_five_are_one_paragraph(as_viewer: Client) -> None:
 
 
 def test_a_poll_updates_the_section(as_viewer: Client) -> None:
-    seed_outside_publish(3)
+    seed_publication(3)
     html = as_viewer.get("/", headers={"HX-Request": "true", "HX-Target": "flight"})
     assert f"{WORDS} Brightwater Foods, version 3" in text(html.content.decode())
 
 
-def test_names_that_the_service_did_not_send_are_shown_by_their_ids(as_viewer: Client) -> None:
-    seed_outside_publish(3, audience_name="", page_name="")
+def test_missing_names_are_replaced_by_ids(as_viewer: Client) -> None:
+    seed_publication(3, audience_name="", page_name="")
     assert f"{WORDS} aud_1, version 3" in text(overview(as_viewer))

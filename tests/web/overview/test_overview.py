@@ -10,11 +10,12 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from dashboard.ledger.models import AudienceRecord, Operation, PageRecord
+from dashboard.accounts.preferences import save_preferences
+from dashboard.ledger.models import AudienceRecord, Operation, PageRecord, Publication
 from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.models.publications import PublicationReason
 from dashboard.ledger.operations import AttemptResult, Target, begin, end
-from dashboard.ledger.preferences import save_preferences
-from dashboard.web.shell.sidebar_counts import side_counts
+from dashboard.web.shell.sidebar_counts import shell_state
 from dashboard.web.ui.polling import MAX_POLLS
 from tests.conftest import logged_in
 from tests.support import wire
@@ -22,7 +23,7 @@ from tests.support.clock import stopped
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
 from tests.support.one_audience import serve
-from tests.support.seeding import seed_audiences, seed_outside_publish, seed_pages
+from tests.support.seeding import seed_audiences, seed_pages, seed_publication
 
 pytestmark = pytest.mark.django_db
 
@@ -41,17 +42,17 @@ def get(client: Client, address: str = "/", *, target: str = "", status: int = 2
 
 def operation(actor: User, key: str, ending: AttemptResult, **differs: Any) -> Operation:
     at = differs.pop("at", None)
-    given: dict[str, Any] = {
+    values: dict[str, Any] = {
         "kind": OperationKind.PUBLISH_VERSION,
         "target": Target("page_1", "aud_1", "ver_2", 2, target_name="Brightwater Foods"),
         "body": {"operationKey": key},
     }
-    made, attempt = begin(operation_key=key, actor=actor, **given | differs)
+    operation, attempt = begin(operation_key=key, actor=actor, **values | differs)
     assert attempt is not None
-    made = end(attempt, ending)
+    operation = end(attempt, ending)
     if at:
-        Operation.objects.filter(pk=made.pk).update(requested_at=at)
-    return made
+        Operation.objects.filter(pk=operation.pk).update(requested_at=at)
+    return operation
 
 
 def queued(**differs: Any) -> dict[str, Any]:
@@ -110,9 +111,7 @@ def test_the_overview_calls_no_service(as_viewer: Client, fake_service: FakeServ
 # Needs attention
 
 
-def test_an_unknown_outcome_has_its_message_and_a_check_button(
-    as_publisher: Client, paula: User
-) -> None:
+def test_an_unknown_outcome_has_a_check_button(as_publisher: Client, paula: User) -> None:
     operation(paula, "k1", UNKNOWN, at=timezone.now() - timedelta(days=40))
     html = get(as_publisher)
     shown = section(html, "Needs attention")
@@ -146,9 +145,7 @@ def test_failures_never_displace_an_unknown_outcome(as_publisher: Client, paula:
     assert "/activity/?outcome=rejected" in links
 
 
-def test_viewers_can_open_an_unknown_outcome_but_not_resolve_it(
-    as_viewer: Client, paula: User
-) -> None:
+def test_viewers_open_but_cannot_resolve_an_unknown_outcome(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1", UNKNOWN)
     html = get(as_viewer)
     assert "Check now" not in html
@@ -199,7 +196,7 @@ def change(actor: User, key: str, ending: AttemptResult, **body: Any) -> None:
         ([{"url": "https://b.example"}, {"events": []}], False),
     ],
 )
-def test_a_failed_webhook_update_is_resolved_only_by_updates_of_all_its_fields(
+def test_a_failed_update_is_resolved_by_all_its_fields(
     later: list[dict[str, Any]], is_shown: bool, as_administrator: Client, ada: User
 ) -> None:
     change(ada, "failed", FAILED, url="https://a.example", events=["form.submitted"])
@@ -226,9 +223,7 @@ def test_a_version_queued_unusually_long_needs_attention(as_viewer: Client) -> N
         {"status": "queued", "queuedAt": "2026-03-01T09:00:00Z"},
     ],
 )
-def test_a_late_version_counts_as_in_progress_and_needs_attention(
-    late: dict[str, Any], as_viewer: Client
-) -> None:
+def test_a_late_version_needs_attention(late: dict[str, Any], as_viewer: Client) -> None:
     seed_pages(wire.page())
     seed_audiences(queued(**late), queued() | {"audienceId": "aud_2"})
     html = get(as_viewer)
@@ -260,7 +255,7 @@ def test_more_late_versions_than_are_shown_are_counted(as_viewer: Client) -> Non
     assert "6 more versions taking longer than usual" in section(html, "Needs attention")
 
 
-def test_the_time_in_progress_is_counted_from_the_queue_whatever_the_status(
+def test_time_in_progress_counts_from_the_queue(
     as_viewer: Client,
 ) -> None:
     seed_pages(wire.page())
@@ -269,7 +264,7 @@ def test_the_time_in_progress_is_counted_from_the_queue_whatever_the_status(
     assert re.search(r"2\d s", section(get(as_viewer), "Versions in progress"))
 
 
-def test_a_version_without_a_date_is_counted_from_when_it_was_seen(as_viewer: Client) -> None:
+def test_an_undated_version_counts_from_when_it_was_seen(as_viewer: Client) -> None:
     seed_pages(wire.page())
     seed_audiences(queued(queuedAt=None))
     AudienceRecord.objects.update(changed_at=timezone.now() - timedelta(minutes=2))
@@ -278,7 +273,7 @@ def test_a_version_without_a_date_is_counted_from_when_it_was_seen(as_viewer: Cl
     assert "Seen in progress for 20 min" in section(get(as_viewer), "Needs attention")
 
 
-def test_the_dialog_and_the_overview_show_the_same_typical_times(
+def test_dialog_and_overview_show_the_same_times(
     as_publisher: Client, fake_service: FakeService, paula: User
 ) -> None:
     for number in range(5):
@@ -299,13 +294,15 @@ def test_the_dialog_and_the_overview_show_the_same_typical_times(
     shown = section(html, "Needs attention")
     assert "Versions typically take 50 s, 95% within 1 min 10 s." in shown
     assert ": median 50 s, 95% within 1 min 10 s." in text(html)
-    dialog = get(as_publisher, "/pages/page_1/audiences/aud_1/versions/ver_2/publish/?operation=k1")
+    dialog = get(
+        as_publisher, "/pages/page_1/audiences/aud_1/versions/ver_2/publish/progress/?operation=k1"
+    )
     assert "Typically 50 s, 95% within 1 min 10 s" in text(dialog)
 
 
 @pytest.mark.matrix(cells=4)
 @pytest.mark.parametrize("seconds_before", range(1, 11))
-def test_a_chart_is_of_one_day_though_midnight_passes_meanwhile(
+def test_a_chart_keeps_its_day_past_midnight(
     as_viewer: Client, monkeypatch: pytest.MonkeyPatch, seconds_before: int
 ) -> None:
     midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
@@ -400,7 +397,7 @@ def test_an_invalid_poll_count_is_read_as_zero(
     assert "Brightwater Foods" in get(as_viewer, f"/?polls={polls}", target="flight")
 
 
-def test_a_late_version_that_goes_live_needs_no_more_attention(
+def test_a_late_version_that_goes_live_needs_no_attention(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     seed_pages(wire.page())
@@ -429,7 +426,7 @@ def test_an_operation_in_progress_is_polled_until_it_completes(
     )
     end(attempt, SUCCEEDED)
     html = get(as_viewer, "/?polls=1", target="flight", status=286)
-    assert "Succeeded" in section(html, "Recent operations")
+    assert "Accepted" in section(html, "Recent operations")
     assert polling(html) is None
     assert fake_service.sent == []
 
@@ -472,7 +469,7 @@ def test_it_shows_what_changed_since_the_last_visit(
     assert "1 version went live: Brightwater Foods, version 1" in shown
     assert "Audiences: 0 updated, 1 new" in shown
     assert "Pages: 1 updated, 0 new" in shown
-    assert "Operations: 1 succeeded" in shown
+    assert "Operations: 1 accepted" in shown
 
 
 def test_own_publishes_are_not_listed_as_changes(
@@ -485,8 +482,10 @@ def test_own_publishes_are_not_listed_as_changes(
     long_ago = timezone.now() - timedelta(days=9)
     PageRecord.objects.update(first_seen_at=long_ago, changed_at=long_ago)
     AudienceRecord.objects.update(first_seen_at=long_ago)
-    AudienceRecord.objects.filter(audience_id="aud_2").update(live_since=timezone.now())
     operation(paula, "k1", SUCCEEDED, target=Target("page_1", "aud_1", live["versionId"], 1))
+    Publication.objects.update(started_at=timezone.now())
+    own_publish = Operation.objects.get(operation_key="k1")
+    Publication.objects.filter(audience_id="aud_1").update(operation=own_publish)
     for user in (paula, vera):
         visited(user, ago=timedelta(hours=2))
     own = section(get(as_publisher), "Since your last visit")
@@ -497,10 +496,10 @@ def test_own_publishes_are_not_listed_as_changes(
     assert "2 versions went live:" in other
     assert "Brightwater Foods" in other
     assert "Audiences: 2 updated" in other
-    assert "Operations: 1 succeeded" in other
+    assert "Operations: 1 accepted" in other
 
 
-def test_a_republish_by_another_user_is_listed_for_the_first_publisher(
+def test_a_republish_by_another_is_listed_for_the_first(
     as_publisher: Client, paula: User, vera: User
 ) -> None:
     seed_pages(wire.page())
@@ -567,30 +566,42 @@ def test_counts_show_how_much_of_the_total_is_loaded(as_viewer: Client) -> None:
     assert "Audiences 1+ of 7, 1 live" in shown
 
 
-def test_charts_use_no_inline_style_and_have_a_title_and_a_table(
-    as_viewer: Client, paula: User
-) -> None:
+def test_charts_have_a_title_and_a_table(as_viewer: Client, paula: User) -> None:
     seed_audiences(
         *(wire.audience(audienceId=f"aud_{n}", publishedVersion=live_now(n)) for n in range(5))
     )
     before = live_now(5, days_ago=2)
     seed_audiences(wire.audience(audienceId="aud_5", publishedVersion=before))
-    operation(paula, "k1", SUCCEEDED)
-    operation(paula, "k2", SUCCEEDED, at=timezone.now() - timedelta(days=1))
+    operation(paula, "accepted, but not live", SUCCEEDED)
     html = get(as_viewer)
     charts = [e for e in elements(html, "svg") if e.attributes.get("role") == "img"]
     assert {e.attributes["aria-labelledby"] for e in charts} == {"publishes-t", "queue-t"}
-    assert "2 succeeded, 0 failed, 0 outcome unknown. Most in a day: 1 on" in text(html)
+    assert "6 live, 0 failed, 0 outcome unknown. Most in a day: 5 on" in text(html)
     assert "median 40 s, 95th percentile 40 s" in text(html)
     assert html.count("Show as table") == 2
     assert not any("style" in e.attributes for e in elements(html))
 
 
-def test_one_day_is_a_sentence_and_no_chart(as_viewer: Client, paula: User) -> None:
-    operation(paula, "k1", SUCCEEDED)
+def test_one_day_is_a_sentence_and_no_chart(as_viewer: Client) -> None:
+    seed_pages(wire.page())
+    seed_publication()
     html = get(as_viewer)
-    assert "1 succeeded, 0 failed, 0 outcome unknown. None on other days." in text(html)
+    assert "1 live, 0 failed, 0 outcome unknown. None on other days." in text(html)
     assert "publishes-t" not in html
+
+
+def test_published_today_counts_versions_that_went_live(as_viewer: Client, paula: User) -> None:
+    operation(paula, "accepted, but not live", SUCCEEDED)
+    assert "Published today 0 0 yesterday" in text(get(as_viewer))
+    seed_publication(2, started_at=timezone.now() - timedelta(days=1))
+    # Since when it is live isn't known.
+    seed_publication(
+        1, audience_id="aud_2", reason=PublicationReason.FIRST_SEEN, is_start_seen=True
+    )
+    assert "Published today 0 1 yesterday" in text(get(as_viewer))
+    seed_publication(3)
+    seed_publication(1, reason=PublicationReason.ROLLBACK)
+    assert "Published today 2 1 yesterday" in text(get(as_viewer))
 
 
 def test_health_reflects_the_requests_made(as_viewer: Client, fake_service: FakeService) -> None:
@@ -616,8 +627,8 @@ def test_the_number_of_queries_is_constant(
         seed_pages(wire.page(pageId=f"page_{number}"))
         seed_audiences(queued() | {"audienceId": f"aud_{number}"}, page_id=f"page_{number}")
         operation(paula, f"k{number}", UNKNOWN)
-        seed_outside_publish(number)
-    side_counts()  # counted once for the pages of a while
+        seed_publication(number)
+    shell_state()  # counted once for the pages of a while
     with django_assert_max_num_queries(31):
         get(as_publisher)
 
@@ -632,7 +643,7 @@ def test_text_from_the_service_is_never_markup(as_publisher: Client, paula: User
     assert not any(e.tag == "img" for e in elements(html))
 
 
-def test_a_rejected_key_is_reported_and_administrators_see_the_fix(
+def test_administrators_see_how_to_fix_a_rejected_key(
     as_viewer: Client, as_administrator: Client, fake_service: FakeService
 ) -> None:
     fake_service.answers(401)

@@ -32,14 +32,14 @@ def _a_page_was_seen(db: None) -> None:
 
 def release(user: User, state: ReleaseState, *, items: int = 2, **differs: Any) -> Release:
     now = timezone.now()
-    made = Release.objects.create(
+    release = Release.objects.create(
         **{"name": "Winter wording", "state": state, "created_at": now, "owner_name": "Paula"}
         | {"created_by_name": "Paula", "owner": user}
         | differs
     )
     ReleaseItem.objects.bulk_create(
         ReleaseItem(
-            release=made,
+            release=release,
             position=number,
             page_id="page_1",
             audience_id=f"aud_{number}",
@@ -50,7 +50,7 @@ def release(user: User, state: ReleaseState, *, items: int = 2, **differs: Any) 
         )
         for number in range(1, items + 1)
     )
-    return made
+    return release
 
 
 def section(client: Client, heading: str, **headers: str) -> str:
@@ -118,9 +118,9 @@ def test_many_releases_take_no_more_queries_than_one(as_viewer: Client, paula: U
     due_at = timezone.now() + timedelta(hours=2)
 
     def queries() -> int:
-        with CaptureQueriesContext(connection) as made:
+        with CaptureQueriesContext(connection) as queries:
             as_viewer.get("/")
-        return len(made)
+        return len(queries)
 
     release(paula, ReleaseState.SCHEDULED, due_at=due_at)
     as_viewer.get("/")

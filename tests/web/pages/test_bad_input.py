@@ -13,8 +13,18 @@ from dashboard.ledger.models import Operation, PageDraft
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
 from tests.support.matrix import sampled
-from tests.web.pages.test_page_create import NEW, WHOLE, bodies, creates, problems, typed, values
-from tests.web.pages.test_page_drafts import HTMX, form_fields, offered
+from tests.support.page_form import (
+    HTMX,
+    NEW,
+    WHOLE,
+    bodies,
+    creates,
+    form_fields,
+    offered,
+    problems,
+    typed,
+    values,
+)
 
 START = "Start with https://"
 NULL = "Null characters are not allowed."
@@ -65,7 +75,7 @@ BAD = [
 ]
 
 
-def test_bad_input_is_reported_and_nothing_is_lost_or_stored(
+def test_bad_input_is_reported_and_kept_unsaved(
     as_publisher: Client, fake_service: FakeService, pytestconfig: pytest.Config
 ) -> None:
     creates(fake_service)
@@ -85,13 +95,13 @@ def test_bad_input_is_reported_and_nothing_is_lost_or_stored(
 
 
 def left(client: Client, field: str, form: dict[str, str]) -> str:
-    response = client.post(NEW, form | {"left": field}, headers=HTMX)
+    response = client.post(f"{NEW}field/", form | {"left": field}, headers=HTMX)
     assert response.status_code == 200
     return response.content.decode()
 
 
 @pytest.mark.same_on_any_database
-def test_the_error_of_a_field_appears_when_it_is_left_and_no_other(
+def test_a_field_error_appears_on_leaving_it(
     as_publisher: Client, fake_service: FakeService, pytestconfig: pytest.Config
 ) -> None:
     wrong = {}
@@ -117,13 +127,11 @@ def test_an_unknown_field_gets_an_empty_response(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     for field in ("", "nothing", "actions.9.url", "actions", "\0", "a" * 9_000):
-        response = as_publisher.post(NEW, typed(left=field), headers=HTMX)
+        response = as_publisher.post(f"{NEW}field/", typed(left=field), headers=HTMX)
         assert (response.status_code, response.content) == (204, b""), field[:40]
 
 
-def test_a_blank_row_keeps_its_place_while_another_is_left(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
+def test_a_blank_row_keeps_its_place(as_publisher: Client, fake_service: FakeService) -> None:
     form = typed(**{"scripts.0.name": "", "scripts.0.content": "", "scripts.1.content": "\0"})
     html = left(as_publisher, "scripts.1.content", form)
     assert elements(html, "p")[0].attributes["id"] == "scripts.1.content_error"
@@ -131,7 +139,7 @@ def test_a_blank_row_keeps_its_place_while_another_is_left(
 
 
 @pytest.mark.same_on_any_database
-def test_too_many_rows_are_reported_and_all_of_them_are_there(
+def test_too_many_rows_are_reported_and_kept(
     as_publisher: Client, fake_service: FakeService, pytestconfig: pytest.Config
 ) -> None:
     count = 1_000 if pytestconfig.getoption("exhaustive") else 100
@@ -169,7 +177,7 @@ TOO_MUCH: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("much", TOO_MUCH, ids=["megabytes", "fields"])
 @pytest.mark.parametrize("checks", [True, False])
-def test_a_form_too_large_to_be_read_is_rejected_with_the_reason(
+def test_an_unreadably_large_form_is_rejected_with_a_reason(
     fake_service: FakeService, paula: Any, much: dict[str, str], checks: bool
 ) -> None:
     client = Client(enforce_csrf_checks=checks)
@@ -184,7 +192,7 @@ def test_a_form_too_large_to_be_read_is_rejected_with_the_reason(
 
 
 @pytest.mark.parametrize("much", TOO_MUCH, ids=["megabytes", "fields"])
-def test_a_draft_too_large_to_be_read_is_refused_in_its_status(
+def test_a_draft_too_large_is_refused_in_its_status(
     as_publisher: Client, fake_service: FakeService, much: dict[str, str]
 ) -> None:
     body = urlencode(form_fields(as_publisher) | WHOLE | much)

@@ -1,6 +1,5 @@
 """Create a page: no input is lost, nothing is sent twice, and the service's errors are shown."""
 
-import json
 from typing import Any
 from uuid import uuid4
 
@@ -18,34 +17,9 @@ from tests.conftest import logged_in
 from tests.support import wire
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
+from tests.support.page_form import NEW, WHOLE, bodies, creates, problems, typed, values
 
-NEW = "/pages/new/"
 REQUIRED = {"name", "brandId", "pageContext"}
-WHOLE = {
-    "name": "Spring outbound",
-    "pageType": "outbound",
-    "brandId": "brand_1",
-    "pageContext": "For carriers.\r\nSpeak plainly.",
-    "headerActionId": "book",
-    "actions.0.buttonTitle": "Book a call",
-    "actions.0.purpose": "Meeting",
-    "actions.0.actionType": "calendar",
-    "actions.0.actionId": "book",
-    "actions.0.url": "https://a.example/book",
-    "actionCardWidgets.0.type": "logo_strip",
-    "actionCardWidgets.0.title": "Carriers",
-    "actionCardWidgets.0.logos.0.image.url": "https://cdn.example/l.svg",
-    "actionCardWidgets.0.logos.0.image.altText": "Nordlys",
-    "footerLinks.0.title": "Legal",
-    "footerLinks.0.links.0.text": "Imprint",
-    "footerLinks.0.links.0.url": "https://a.example/imprint",
-    "scripts.0.name": "Counter",
-    "scripts.0.content": "  count()\r\n",
-    "scripts.0.enabled": "on",
-    "metadata.title": "Meta",
-    "metadata.keywords": "fleet, reefer ,",
-    "metadata.ogUrl": "https://a.example",
-}
 SENT = {
     "actions": [
         {
@@ -89,36 +63,6 @@ SENT = {
 }
 
 
-def typed(**differs: str) -> dict[str, str]:
-    return WHOLE | {"operation_key": str(uuid4())} | differs
-
-
-def bodies(fake_service: FakeService) -> list[Any]:
-    """Return the body of the create request."""
-    return [
-        json.loads(request.content) for request in fake_service.sent if request.method == "POST"
-    ]
-
-
-def creates(fake_service: FakeService) -> None:
-    fake_service.answers(201, json=wire.page(pageId="page_new", status="draft"))
-
-
-def values(html: str) -> dict[str, str]:
-    """Return the values of a form's fields."""
-    return {
-        tag.attributes["name"]: tag.attributes.get("value", "")
-        for tag in elements(html, "input")
-        if tag.attributes.get("type") not in ("radio", "checkbox") and "name" in tag.attributes
-    }
-
-
-def problems(html: str) -> str:
-    """Return the text of the error summary."""
-    start = html.index('class="problems"')
-    return text(html[start - 9 : html.index("</section>", start)])
-
-
 def test_required_fields_are_marked(as_publisher: Client) -> None:
     html = as_publisher.get(NEW).content.decode()
     marked = [e for e in elements(html) if "required" in e.attributes.get("class", "").split()]
@@ -157,7 +101,7 @@ def test_a_second_click_sends_nothing(as_publisher: Client, fake_service: FakeSe
     assert len(bodies(fake_service)) == 1
 
 
-def test_the_least_is_a_name_a_context_and_a_brand(
+def test_a_page_needs_name_context_and_brand(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     creates(fake_service)
@@ -227,7 +171,7 @@ def test_everything_typed_is_there_after_an_error(
 @pytest.mark.parametrize(
     "path", ["actions.0.url", "actions[0].url", "/actions/0/url", "body.actions.0.url"]
 )
-def test_the_service_s_messages_appear_at_the_fields_it_names(
+def test_service_messages_appear_at_their_fields(
     as_publisher: Client, fake_service: FakeService, path: str
 ) -> None:
     fake_service.answers(422, json={"errors": [{"path": path, "message": "No such host"}]})
@@ -253,7 +197,7 @@ def test_messages_about_no_field_are_in_the_summary(
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 413, 429])
-def test_a_rejected_form_stays_filled_and_can_be_sent_again(
+def test_a_rejected_form_stays_filled(
     as_publisher: Client, fake_service: FakeService, status: int
 ) -> None:
     fake_service.answers(status, json={"detail": "Because"})
@@ -295,7 +239,7 @@ def test_the_key_of_another_operation_creates_nothing(
     assert [body["name"] for body in bodies(fake_service)] == ["Spring outbound", "Autumn outbound"]
 
 
-def test_a_changed_form_with_the_key_of_an_unresolved_page_is_sent_only_after_a_check(
+def test_a_changed_unresolved_page_needs_a_check_first(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     fake_service.fails(httpx.ReadError)
@@ -319,7 +263,7 @@ LOST = [
 
 
 @pytest.mark.parametrize("lose", LOST)
-def test_after_an_unknown_outcome_a_check_comes_before_a_retry(
+def test_an_unknown_outcome_is_checked_before_a_retry(
     as_publisher: Client, fake_service: FakeService, lose: Any
 ) -> None:
     lose(fake_service)
@@ -336,17 +280,17 @@ def test_after_an_unknown_outcome_a_check_comes_before_a_retry(
     assert len(bodies(fake_service)) == 2
 
 
-def test_a_page_created_by_another_request_settles_no_unresolved_one(
+def test_a_page_of_another_request_settles_nothing(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     fake_service.fails(httpx.ReadError)
     lost = typed()
     as_publisher.post(NEW, lost)
     sent = {name: SENT[name] for name in ("name", "brandId", "pageContext")}
-    made = wire.page(pageId="page_new", createdAt=timezone.now().isoformat(), **sent)
-    fake_service.answers(201, json=made)
+    created = wire.page(pageId="page_new", createdAt=timezone.now().isoformat(), **sent)
+    fake_service.answers(201, json=created)
     as_publisher.post(NEW, typed())
-    fake_service.answers(200, json=wire.envelope(made))
+    fake_service.answers(200, json=wire.envelope(created))
     as_publisher.post(f"/activity/{lost['operation_key']}/check/")
     outcomes = dict(Operation.objects.values_list("operation_key", "outcome"))
     assert sorted(outcomes.values()) == [Outcome.ACCEPTED, Outcome.UNKNOWN]
@@ -375,7 +319,7 @@ def test_a_reload_after_an_unknown_outcome_sends_nothing(
     assert len(bodies(fake_service)) == 1
 
 
-def test_a_request_that_was_never_sent_is_reported_and_recorded(
+def test_a_request_never_sent_is_reported_and_recorded(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     fake_service.fails(httpx.ConnectError)
@@ -398,14 +342,12 @@ def test_a_form_without_its_key_is_not_sent(
 def rows(client: Client, command: str, form: dict[str, str] | None = None, target: str = "") -> str:
     headers = {"HX-Request": "true", "HX-Target": target} if target else {}
     data = typed() if form is None else form
-    response = client.post(NEW, data | {"rows": command}, headers=headers)
+    response = client.post(f"{NEW}rows/", data | {"rows": command}, headers=headers)
     assert response.status_code == 200
     return response.content.decode()
 
 
-def test_adding_a_row_preserves_the_input_and_shows_no_error(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
+def test_adding_a_row_preserves_the_input(as_publisher: Client, fake_service: FakeService) -> None:
     html = rows(as_publisher, "add actions", typed(name=""))
     found = values(html)
     assert found["actions.0.url"] == WHOLE["actions.0.url"]
@@ -474,7 +416,7 @@ def test_a_list_has_a_limit_of_rows(as_publisher: Client, fake_service: FakeServ
 
 
 def test_checking_sends_nothing(as_publisher: Client, fake_service: FakeService) -> None:
-    html = as_publisher.post(NEW, typed(check="1")).content.decode()
+    html = as_publisher.post(f"{NEW}check/", typed()).content.decode()
     assert "No problems found" in text(html)
     assert fake_service.sent == []
 
@@ -490,30 +432,30 @@ def test_a_page_can_be_duplicated(as_publisher: Client, fake_service: FakeServic
     )
     fake_service.answers(200, json=page)
     html = as_publisher.get(f"{NEW}?from=page_1").content.decode()
-    found = values(html)
-    assert found["name"] == "Fleet telematics"
-    assert found["actionCardWidgets.0.logos.0.image.altText"] == "Alt"
-    assert found["metadata.keywords"] == "a, b"
+    typed = values(html)
+    assert typed["name"] == "Fleet telematics"
+    assert typed["actionCardWidgets.0.logos.0.image.altText"] == "Alt"
+    assert typed["metadata.keywords"] == "a, b"
     assert '<option value="a" selected>Go (a)</option>' in html
     creates(fake_service)
     fake_service.sent.clear()
     checked = [t.attributes for t in elements(html, "input") if "checked" in t.attributes]
     boxes = {box["name"]: box.get("value", "on") for box in checked}
     areas = {"pageContext": "For regional carriers.", "scripts.0.content": "x()"}
-    response = as_publisher.post(NEW, found | boxes | areas | {"headerActionId": "a"})
+    response = as_publisher.post(NEW, typed | boxes | areas | {"headerActionId": "a"})
     assert response["Location"] == "/pages/page_new/"
     sent = bodies(fake_service)[0]
     assert sent["pageType"] == "outbound"
     assert sent["scripts"][0] == {"name": "S", "description": "", "content": "x()", "enabled": True}
 
 
-def test_a_page_that_does_not_exist_can_t_be_duplicated(
+def test_a_missing_page_cannot_be_duplicated(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     assert as_publisher.get(f"{NEW}?from=gone").status_code == 404
 
 
-def test_a_form_filled_from_the_last_known_page_says_so(
+def test_a_form_from_the_last_known_page_says_so(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     record_page(Page.model_validate(wire.page()))
@@ -540,10 +482,18 @@ def test_two_users_with_their_own_forms_create_two_pages(
     assert len(bodies(fake_service)) == 2
 
 
-def test_names_that_the_form_does_not_have_are_left_out(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
+def test_unknown_form_names_are_left_out(as_publisher: Client, fake_service: FakeService) -> None:
     creates(fake_service)
     odd = {"actions.0": "x", "actions.0.url.deep": "x", "actions": "x", "tenantId": "x"}
     assert as_publisher.post(NEW, typed(**odd)).status_code == 302
     assert bodies(fake_service) == [SENT]
+
+
+@pytest.mark.parametrize("act", ["check", "rows", "field", "discard"])
+def test_each_act_of_the_form_has_its_url(
+    as_publisher: Client, as_viewer: Client, fake_service: FakeService, act: str
+) -> None:
+    assert as_publisher.get(f"{NEW}{act}/")["Location"] == NEW
+    assert as_publisher.post(f"{NEW}{act}/", typed()).status_code in (200, 204, 302)
+    assert bodies(fake_service) == []
+    assert as_viewer.post(f"{NEW}{act}/").status_code == 403

@@ -12,35 +12,21 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from dashboard.ledger.drafts import DELETE_OLD_DRAFTS
 from dashboard.ledger.models import Operation, PageDraft
 from dashboard.ledger.models.operations import Outcome
-from dashboard.ledger.pruning import DELETE_EXPIRED
 from tests.conftest import logged_in, person
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
-from tests.web.pages.test_page_create import NEW, WHOLE, bodies, creates, values
+from tests.support.html import text
+from tests.support.page_form import HTMX, NEW, WHOLE, bodies, creates, form_fields, offered, values
 
 KEEP = "/pages/new/draft/"
-HTMX = {"HX-Request": "true"}
-
-
-def form_fields(client: Client, address: str = NEW) -> dict[str, str]:
-    """Return the hidden fields of a rendered form: its key and its ticket."""
-    found = values(client.get(address).content.decode())
-    return {name: found[name] for name in ("operation_key", "draft")}
 
 
 def save(client: Client, form: dict[str, str]) -> str:
     response = client.post(KEEP, form, headers=HTMX)
     assert response.status_code == 200
     return text(response.content.decode())
-
-
-def offered(client: Client) -> list[str]:
-    """Return the URLs of the drafts offered on "Create page"."""
-    html = client.get(NEW).content.decode()
-    links = [tag.attributes.get("href", "") for tag in elements(html, "a")]
-    return [link for link in links if link.startswith(f"{NEW}?draft=")]
 
 
 def test_a_draft_is_offered_later_and_complete(
@@ -51,9 +37,9 @@ def test_a_draft_is_offered_later_and_complete(
     )
     [link] = offered(as_publisher)
     html = as_publisher.get(link).content.decode()
-    found = values(html)
-    assert {name: found[name] for name in WHOLE if name in found} == {
-        name: value for name, value in WHOLE.items() if name in found
+    typed = values(html)
+    assert {name: typed[name] for name in WHOLE if name in typed} == {
+        name: value for name, value in WHOLE.items() if name in typed
     }
     assert "Speak plainly." in html
     assert '<option value="book" selected>Book a call (book)</option>' in html
@@ -65,6 +51,15 @@ def test_a_save_returns_the_previews_of_a_link(
 ) -> None:
     message = save(as_publisher, form_fields(as_publisher) | WHOLE)
     assert "title 4, description 0 characters" in message
+
+
+def test_a_saved_draft_is_what_a_reload_shows(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
+    form = form_fields(as_publisher)
+    response = as_publisher.post(KEEP, form | WHOLE, headers=HTMX)
+    assert response.headers["HX-Replace-Url"] == offered(as_publisher)[0]
+    assert "HX-Replace-Url" not in as_publisher.post(KEEP, form, headers=HTMX).headers
 
 
 def test_a_draft_is_deleted_once_its_page_is_created(
@@ -87,21 +82,22 @@ def test_a_save_after_the_page_was_created_stores_nothing(
     assert offered(as_publisher) == []
 
 
-@pytest.mark.parametrize("press", [{"rows": "add scripts"}, {"check": "1"}, {"name": ""}, {}])
+@pytest.mark.parametrize(
+    ("act", "press"),
+    [("rows/", {"rows": "add scripts"}), ("check/", {}), ("", {"name": ""}), ("", {})],
+)
 def test_every_button_saves_the_draft(
-    as_publisher: Client, fake_service: FakeService, press: dict[str, str]
+    as_publisher: Client, fake_service: FakeService, act: str, press: dict[str, str]
 ) -> None:
     fake_service.fails(httpx.ConnectError)
-    as_publisher.post(NEW, form_fields(as_publisher) | WHOLE | press)
+    as_publisher.post(f"{NEW}{act}", form_fields(as_publisher) | WHOLE | press)
     [link] = offered(as_publisher)
-    found = values(as_publisher.get(link).content.decode())
-    assert found["actions.0.url"] == WHOLE["actions.0.url"]
-    assert ("scripts.1.name" in found) is ("rows" in press)
+    typed = values(as_publisher.get(link).content.decode())
+    assert typed["actions.0.url"] == WHOLE["actions.0.url"]
+    assert ("scripts.1.name" in typed) is ("rows" in press)
 
 
-def test_a_form_in_which_nothing_was_typed_leaves_no_draft(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
+def test_an_untouched_form_leaves_no_draft(as_publisher: Client, fake_service: FakeService) -> None:
     form = form_fields(as_publisher) | {"pageType": "outbound", "brandId": "brand_1"}
     save(as_publisher, form | {"name": "Half"})
     save(as_publisher, form | {"name": " ", "actions.0.url": ""})
@@ -133,7 +129,7 @@ def test_a_resumed_draft_stays_the_same_draft(
 def test_a_draft_can_be_discarded(as_publisher: Client, fake_service: FakeService) -> None:
     save(as_publisher, form_fields(as_publisher) | {"name": "No use"})
     [link] = offered(as_publisher)
-    response = as_publisher.post(NEW, {"discard": link.partition("=")[2]}, follow=True)
+    response = as_publisher.post(f"{NEW}discard/", {"discard": link.partition("=")[2]}, follow=True)
     assert "Discarded draft “No use”." in text(response.content.decode())
     assert offered(as_publisher) == []
 
@@ -146,11 +142,11 @@ def test_no_user_sees_the_draft_of_another(as_publisher: Client, fake_service: F
     html = other.get(link, follow=True).content.decode()
     assert "Private words" not in html
     assert "Draft not found" in text(html)
-    other.post(NEW, {"discard": link.partition("=")[2]})
+    other.post(f"{NEW}discard/", {"discard": link.partition("=")[2]})
     assert offered(as_publisher) == [link]
 
 
-def test_a_form_sent_after_the_session_ended_is_resumed_after_signing_in(
+def test_a_form_resumes_after_signing_in_again(
     as_publisher: Client, fake_service: FakeService, paula: User
 ) -> None:
     form = form_fields(as_publisher) | WHOLE
@@ -163,7 +159,7 @@ def test_a_form_sent_after_the_session_ended_is_resumed_after_signing_in(
     assert bodies(fake_service) == []
 
 
-def test_input_after_the_session_ended_is_saved_and_the_user_is_informed(
+def test_input_after_sign_out_is_saved(
     as_publisher: Client, fake_service: FakeService, paula: User
 ) -> None:
     form = form_fields(as_publisher)
@@ -175,19 +171,22 @@ def test_input_after_the_session_ended_is_saved_and_the_user_is_informed(
     assert values(as_publisher.get(link).content.decode())["name"] == "Typed signed out"
 
 
-def test_adding_a_row_by_htmx_after_the_session_ended_redirects_to_sign_in_and_back(
+def test_adding_a_row_after_sign_out_resumes(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     form = form_fields(as_publisher) | WHOLE | {"rows": "add actions"}
     as_publisher.logout()
-    response = as_publisher.post(NEW, form, headers=HTMX | {"HX-Target": "page-form"})
+    headers = HTMX | {"HX-Target": "page-form"}
+    response = as_publisher.post(f"{NEW}rows/", form, headers=headers)
     assert response["HX-Redirect"].startswith("/accounts/login/?next=/pages/new/%3Fdraft%3D")
 
 
-@pytest.mark.parametrize("asks", [{"left": "name"}, {"rows": "refresh"}])
+@pytest.mark.parametrize(
+    ("act", "asks"), [("field/", {"left": "name"}), ("rows/", {"rows": "refresh"})]
+)
 @pytest.mark.parametrize("has_cookie", [True, False])
 def test_background_requests_of_the_form_never_navigate(
-    fake_service: FakeService, paula: User, asks: dict[str, str], has_cookie: bool
+    fake_service: FakeService, paula: User, act: str, asks: dict[str, str], has_cookie: bool
 ) -> None:
     client = checking(paula)
     form = form_fields(client) | WHOLE | asks
@@ -198,7 +197,7 @@ def test_background_requests_of_the_form_never_navigate(
                 "csrfmiddlewaretoken"
             ]
         }
-    response = client.post(NEW, form, headers=HTMX)
+    response = client.post(f"{NEW}{act}", form, headers=HTMX)
     assert (response.status_code, response.content) == (204, b"")
 
 
@@ -209,7 +208,7 @@ def checking(user: User) -> Client:
     return client
 
 
-def test_a_form_from_an_earlier_session_is_not_sent_and_not_lost(
+def test_a_form_from_an_earlier_session_is_kept_unsent(
     fake_service: FakeService, paula: User
 ) -> None:
     client = checking(paula)
@@ -220,7 +219,7 @@ def test_a_form_from_an_earlier_session_is_not_sent_and_not_lost(
     assert bodies(fake_service) == []
 
 
-def test_a_form_of_another_user_is_saved_for_that_user_and_not_sent(
+def test_a_form_of_another_user_is_saved_for_them(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     form = form_fields(as_publisher) | WHOLE
@@ -259,7 +258,7 @@ def test_unusual_text_is_saved_unchanged(as_publisher: Client, fake_service: Fak
     assert "<script>" not in as_publisher.get(NEW).content.decode().replace('<script src="', "")
 
 
-def test_a_draft_that_is_too_long_is_reported_and_the_earlier_one_stays(
+def test_an_overlong_draft_is_reported_and_not_saved(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     form = form_fields(as_publisher)
@@ -270,7 +269,7 @@ def test_a_draft_that_is_too_long_is_reported_and_the_earlier_one_stays(
     assert len(offered(as_publisher)) == 1
 
 
-def test_a_user_has_at_most_ten_drafts_and_the_oldest_is_deleted(
+def test_a_user_keeps_their_ten_latest_drafts(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     for number in range(12):
@@ -285,7 +284,7 @@ def test_an_old_draft_is_deleted(as_publisher: Client, fake_service: FakeService
     save(as_publisher, form_fields(as_publisher) | {"name": "Old"})
     PageDraft.objects.update(saved_at=timezone.now() - timedelta(days=91))
     assert offered(as_publisher) == []
-    DELETE_EXPIRED.run("worker", Event())
+    DELETE_OLD_DRAFTS.run("worker", Event())
     assert not PageDraft.objects.exists()
 
 
@@ -293,7 +292,7 @@ def lose(fake_service: FakeService) -> None:
     fake_service.fails(httpx.ReadTimeout)
 
 
-def test_a_draft_whose_page_may_exist_requires_a_check_first(
+def test_a_draft_of_a_possible_page_needs_a_check(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     lose(fake_service)

@@ -1,25 +1,18 @@
 """The CSV export of pages: all matches in the order of the list, and the coverage."""
 
-import csv
-import io
-
 import pytest
 from django.test import Client
 
 from tests.support import wire
+from tests.support.csv_files import csv_lines
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
-from tests.web.pages.test_page_list import dated, get, numbered, record
+from tests.support.page_list import dated, get, numbered, record
 
 
 def lines_of(client: Client, address: str) -> list[list[str]]:
     """Return the lines of the file below its header."""
-    response = client.get(address)
-    assert response.status_code == 200
-    assert response["Content-Type"] == "text/csv; charset=utf-8"
-    assert response.streaming
-    content = b"".join(response).decode()  # type: ignore[arg-type]
-    header, *lines = csv.reader(io.StringIO(content.removeprefix("\ufeff"), newline=""))
+    header, *lines = csv_lines(client, address)
     assert header[:4] == ["Page", "Tenant", "Brand", "Name"]
     return lines
 
@@ -29,7 +22,7 @@ def export_link(html: str) -> str:
     return next(link for link in links if link.startswith("/pages/export.csv"))
 
 
-def test_the_file_has_all_matches_in_the_order_of_the_list(
+def test_the_export_has_all_matches_in_list_order(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     record(
@@ -41,7 +34,7 @@ def test_the_file_has_all_matches_in_the_order_of_the_list(
     assert fake_service.sent == []
 
 
-def test_a_line_has_the_last_known_page_and_its_time(
+def test_a_line_has_the_last_known_page_and_time(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     page = wire.page(name="=1+1", updatedAt="2026-11-09T10:00:00Z", archivedAt=None)
@@ -55,7 +48,7 @@ def test_a_line_has_the_last_known_page_and_its_time(
     assert line[12].startswith("20")
 
 
-def test_the_file_ends_with_the_number_of_pages_not_loaded(
+def test_the_file_ends_with_the_number_not_loaded(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     record(numbered(1), numbered(2), total=60)

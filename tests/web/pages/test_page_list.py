@@ -10,24 +10,13 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from dashboard.contract.audiences import Audience
-from dashboard.contract.envelope import ListEnvelope
-from dashboard.contract.pages import PageItem
-from dashboard.ledger.models.operations import OperationKind, Outcome
-from dashboard.ledger.operations import AttemptResult, Target, begin, end
-from dashboard.ledger.recording import record_audiences, record_pages
-from dashboard.web.shell.sidebar_counts import side_counts
+from dashboard.ledger.models.operations import Outcome
+from dashboard.ledger.recording import record_audiences
+from dashboard.web.shell.sidebar_counts import shell_state
 from tests.support import wire
 from tests.support.fake_service import Answer, FakeService
 from tests.support.html import elements, text
-
-
-def record(*items: dict[str, Any], total: int | None = None) -> None:
-    envelope = wire.envelope(*items, totalCount=len(items) if total is None else total)
-    record_pages(ListEnvelope[PageItem].model_validate(envelope))
-
-
-def numbered(number: int, **differs: Any) -> dict[str, Any]:
-    return wire.page(pageId=f"page_{number}", name=f"Page number {number}", **differs)
+from tests.support.page_list import dated, get, numbered, publish, record
 
 
 def audience(**differs: Any) -> Audience:
@@ -49,13 +38,6 @@ def part_of(total: int) -> Answer:
     return answer
 
 
-def get(client: Client, address: str, target: str = "") -> str:
-    headers = {"HX-Request": "true", "HX-Target": target} if target else {}
-    response = client.get(address, headers=headers)
-    assert response.status_code == 200
-    return response.content.decode()
-
-
 def test_the_list_shows_each_page_as_returned(as_viewer: Client, fake_service: FakeService) -> None:
     fake_service.answers(200, json=wire.envelope(wire.page()))
     html = get(as_viewer, "/pages/")
@@ -66,7 +48,7 @@ def test_the_list_shows_each_page_as_returned(as_viewer: Client, fake_service: F
     assert [request.url.path for request in fake_service.sent] == ["/v0/pages"]
 
 
-def test_a_name_in_any_letters_is_shown_as_it_is(
+def test_a_name_in_any_script_is_shown_unchanged(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     name = "Żółć “quoted” & <b>, 中文, \U0001f69a, é"
@@ -75,11 +57,7 @@ def test_a_name_in_any_letters_is_shown_as_it_is(
     assert name in text(html)
 
 
-def dated(number: int, day: int) -> dict[str, Any]:
-    return numbered(number, updatedAt=f"2026-11-{day:02}T10:00:00Z")
-
-
-def test_a_complete_list_starts_with_the_most_recently_updated_page(
+def test_a_complete_list_starts_with_the_latest_update(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     fake_service.answers(200, json=wire.envelope(dated(1, 3), dated(2, 9), dated(3, 6)))
@@ -90,9 +68,7 @@ def test_a_complete_list_starts_with_the_most_recently_updated_page(
     assert "last known" not in text(html)
 
 
-def test_a_list_that_one_more_call_completes_is_completed_at_once(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_a_list_one_call_short_is_completed(as_viewer: Client, fake_service: FakeService) -> None:
     fake_service.answer = part_of(120)
     assert "most recently updated first" in get(as_viewer, "/pages/")
     assert [request.url.params["limit"] for request in fake_service.sent] == ["50", "200"]
@@ -102,7 +78,7 @@ def test_a_list_that_one_more_call_completes_is_completed_at_once(
     assert "50 of 120 pages" in text(html)
 
 
-def test_an_incomplete_list_stays_in_the_order_of_the_service(
+def test_an_incomplete_list_keeps_the_service_s_order(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     fake_service.answers(
@@ -119,9 +95,7 @@ def test_an_incomplete_list_stays_in_the_order_of_the_service(
     assert len(fake_service.sent) == 1
 
 
-def test_a_page_that_is_no_longer_listed_is_not_shown(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_an_unlisted_page_is_not_shown(as_viewer: Client, fake_service: FakeService) -> None:
     record(numbered(7))
     fake_service.answers(200, json=wire.envelope(dated(1, 3), dated(2, 9)))
     assert names_in(get(as_viewer, "/pages/")) == ["page_1", "page_2"]
@@ -143,8 +117,8 @@ def test_loading_more_continues_in_the_same_order(
 
 def sorted_column(html: str) -> str | None:
     """Return the link of the heading that the list is sorted by, or None."""
-    found = re.search(r'aria-sort="(?:de|a)scending">\s*<a href="([^"]+)"', html)
-    return found[1] if found else None
+    match = re.search(r'aria-sort="(?:de|a)scending">\s*<a href="([^"]+)"', html)
+    return match[1] if match else None
 
 
 def test_load_more_continues_after_the_last_row(
@@ -201,7 +175,7 @@ def test_loaded_matches_are_there_on_the_way_back(
     assert fake_service.sent == []
 
 
-def test_beyond_the_limit_of_a_url_only_the_added_rows_are_shown(
+def test_beyond_the_url_limit_only_new_rows_are_shown(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     record(*[numbered(number) for number in range(260)])
@@ -221,7 +195,7 @@ def test_no_url_shows_more_than_two_hundred_rows(
     assert fake_service.sent[0].url.params["limit"] == limit
 
 
-def test_a_rejected_limit_starts_the_list_over_and_says_so(
+def test_a_rejected_limit_restarts_the_list_and_says_so(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
@@ -245,7 +219,7 @@ def test_a_window_of_the_list_shows_its_range(as_viewer: Client, fake_service: F
 
 @pytest.mark.parametrize("status", [400, 404, 410, 422])
 @pytest.mark.parametrize("target", ["", "rows"])
-def test_a_rejected_cursor_starts_the_list_over_and_says_so(
+def test_a_rejected_cursor_restarts_the_list_and_says_so(
     as_viewer: Client, fake_service: FakeService, status: int, target: str
 ) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
@@ -304,7 +278,7 @@ def test_a_search_uses_the_ledger_and_makes_no_call(
     assert fake_service.sent == []
 
 
-def test_no_match_is_final_only_if_all_pages_are_loaded(
+def test_no_match_is_final_once_all_pages_are_loaded(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     record(wire.page(), total=240)
@@ -345,10 +319,10 @@ def test_pages_are_filtered_by_the_flags_of_their_audiences(
     assert "Page number 2" in text(html)
     assert "Audiences: Unpublished changes" in text(html)
     counts = get(as_viewer, "/pages/?q=number", target="f-flag")
-    assert text(counts) == "2 0 1 0"
+    assert text(counts) == "2 0 1 0 0"
 
 
-def test_typing_returns_the_results_their_counts_and_a_clean_url(
+def test_typing_returns_results_counts_and_a_clean_url(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     record(wire.page(), numbered(2, status="draft"))
@@ -375,7 +349,7 @@ def test_sorting_twice_by_a_column_reverses_the_order(
     assert "?sort=audiences" in [e.attributes["href"] for e in elements(html, "a")]
 
 
-def test_pages_are_sorted_by_type_and_status_those_without_one_last(
+def test_pages_sort_by_type_and_status_with_blanks_last(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     bare = numbered(3)
@@ -495,7 +469,7 @@ FAILURES = [
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_when_the_service_fails_the_last_known_is_shown_as_such(
+def test_an_outage_shows_the_last_known(
     as_publisher: Client, fake_service: FakeService, failure: Any
 ) -> None:
     record(wire.page())
@@ -508,7 +482,7 @@ def test_when_the_service_fails_the_last_known_is_shown_as_such(
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_if_the_service_fails_and_nothing_is_known_an_error_page_is_shown(
+def test_without_any_knowledge_a_failure_is_an_error_page(
     as_viewer: Client, fake_service: FakeService, failure: Any
 ) -> None:
     failure(fake_service)
@@ -517,21 +491,7 @@ def test_if_the_service_fails_and_nothing_is_known_an_error_page_is_shown(
     assert "Try again" in text(response.content.decode())
 
 
-def publish(actor: User, version_id: str, outcome: Outcome) -> None:
-    """Record a publish of page_1 with its outcome."""
-    target = Target(page_id="page_1", audience_id="aud_1", version_id=version_id)
-    _, attempt = begin(
-        operation_key=version_id,
-        kind=OperationKind.PUBLISH_VERSION,
-        actor=actor,
-        target=target,
-        body={},
-    )
-    assert attempt
-    end(attempt, AttemptResult(outcome))
-
-
-def test_a_failed_publish_appears_at_its_page_until_another_succeeds(
+def test_a_failed_publish_shows_until_another_succeeds(
     as_viewer: Client, vera: User, fake_service: FakeService
 ) -> None:
     fake_service.answers(200, json=wire.envelope(wire.page()))
@@ -574,7 +534,7 @@ def test_a_list_costs_the_same_however_long(
     # The counts of a list are made again every minute.
     monkeypatch.setattr("dashboard.ledger.queries.pages.time", lambda: 0.0)
     fake_service.answer = part_of(620)
-    side_counts()  # counted once for the pages of a while
+    shell_state()  # counted once for the pages of a while
     # One of them for the crawl, as the list is not complete.
     with django_assert_max_num_queries(15):
         get(as_viewer, "/pages/")

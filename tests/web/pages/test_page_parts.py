@@ -3,16 +3,18 @@
 from typing import Any
 
 import pytest
+from django.http import QueryDict
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.contract.audiences import Audience
-from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.metadata import MetadataRequest
 from dashboard.contract.pages import PageItem
-from dashboard.web.audiences.table import AudienceQuery, audience_rows, audience_table
+from dashboard.contract.resource import ListEnvelope
+from dashboard.web.audiences.table import AUDIENCES_OF_PAGE, AudienceRow, audience_table
+from dashboard.web.lists.columns import heading
+from dashboard.web.lists.state import ListState
 from dashboard.web.pages.detail import PageBody, curl_command, search_result, social_card
-from dashboard.web.ui.tables import heading
 from tests.support import wire
 
 
@@ -30,10 +32,10 @@ def test_paragraphs_lose_nothing_but_blanks(text: str) -> None:
 @given(st.lists(st.none() | st.floats(allow_nan=False)))
 def test_actions_come_by_their_index_and_those_without_last(indices: list[float | None]) -> None:
     actions = [{"actionIndex": index} for index in indices]
-    found = [action.action_index for action in page_body(actions=actions).actions]
+    matching = [action.action_index for action in page_body(actions=actions).actions]
     given_indices = [index for index in indices if index is not None]
-    assert found[: len(given_indices)] == sorted(given_indices)
-    assert found[len(given_indices) :] == [None] * indices.count(None)
+    assert matching[: len(given_indices)] == sorted(given_indices)
+    assert matching[len(given_indices) :] == [None] * indices.count(None)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +55,7 @@ def test_a_url_is_formatted_as_a_search_engine_does(url: str | None, shown: str)
 def test_a_social_card_uses_the_most_specific_title() -> None:
     titles = [{"title": "m"}, {"title": "m", "twitterTitle": "t"}, {"title": "m", "ogTitle": "o"}]
     metadata = [None, *map(MetadataRequest.model_validate, titles)]
-    assert [social_card(one, title="p").title for one in metadata] == ["p", "m", "t", "o"]
+    assert [social_card(item, title="p").title for item in metadata] == ["p", "m", "t", "o"]
 
 
 def test_a_curl_command_quotes_any_id() -> None:
@@ -89,11 +91,21 @@ AUDIENCES = st.lists(
 
 @given(AUDIENCES, st.sampled_from(["", "name", "-name", "latest", "-latest", "published"]))
 def test_sorting_audiences_loses_none(audiences: list[dict[str, object]], sort: str) -> None:
-    found = ListEnvelope[Audience].model_validate(wire.envelope(*audiences))
-    listed = audience_rows("page_1", found.items, is_page_archived=False, publishes=(), planned={})
-    rows = audience_table(found, listed, AudienceQuery(sort=sort)).rows
+    response = ListEnvelope[Audience].model_validate(wire.envelope(*audiences))
+    listed = [
+        AudienceRow(
+            *("page_1", item.audience_id or "", item),
+            last_publish=None,
+            live_since=None,
+            is_live_since_seen=None,
+            seen_in_flight_at=None,
+        )
+        for item in response.items
+    ]
+    state = ListState.parse(AUDIENCES_OF_PAGE, QueryDict(f"sort={sort}"))
+    rows = audience_table(response, listed, state).rows
     shown = sorted((row.name, row.latest and row.latest.version_number) for row in rows)
-    sent = [(one.name or one.audience_id, one.latest_version) for one in found.items]
+    sent = [(item.name or item.audience_id, item.latest_version) for item in response.items]
     assert shown == sorted((name, latest and latest.version_number) for name, latest in sent)
     if sort == "-latest":
         numbers = [row.latest.version_number for row in rows if row.latest]

@@ -53,7 +53,7 @@ def test_the_data_of_a_form_is_parsed_back_unchanged(typed: SubmittedData) -> No
 
 
 @given(TYPED, st.sampled_from(sorted(BasicsForm.lists)))
-def test_a_row_added_and_removed_leaves_all_as_it_was(typed: SubmittedData, name: str) -> None:
+def test_adding_and_removing_a_row_changes_nothing(typed: SubmittedData, name: str) -> None:
     before, path = deepcopy(typed), to_camel(name)
     added = edit_rows(BasicsForm, typed, f"add {path}")
     assert added == f"{path}.{len(before.rows[name])}"
@@ -62,7 +62,7 @@ def test_a_row_added_and_removed_leaves_all_as_it_was(typed: SubmittedData, name
 
 
 @given(TYPED, st.integers(0, 3))
-def test_a_row_moved_up_and_down_is_where_it_was(typed: SubmittedData, place: int) -> None:
+def test_a_row_moved_up_and_down_returns(typed: SubmittedData, place: int) -> None:
     before = deepcopy(typed)
     moved = edit_rows(BasicsForm, typed, f"up actions.{place}")
     if moved:

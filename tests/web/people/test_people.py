@@ -10,11 +10,11 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 
 from dashboard.contract.audiences import Audience
-from dashboard.contract.envelope import ListEnvelope
 from dashboard.contract.pages import PageItem
+from dashboard.contract.resource import ListEnvelope
 from dashboard.ledger import recording
 from dashboard.ledger.models import AudienceRecord, Operation, PageRecord
-from dashboard.web.shell.sidebar_counts import side_counts
+from dashboard.web.shell.sidebar_counts import shell_state
 from tests.support import wire
 from tests.support.embedded_api_factories import make_person
 from tests.support.fake_service import FakeService
@@ -24,8 +24,8 @@ from tests.support.matrix import sampled
 
 
 def numbered(number: int, **differs: Any) -> dict[str, Any]:
-    given = {"personId": f"prospect_{number}", "name": f"Person {number}"}
-    return wire.person(**given | differs)
+    values = {"personId": f"prospect_{number}", "name": f"Person {number}"}
+    return wire.person(**values | differs)
 
 
 def part_of_120(request: httpx.Request, count: int = 120) -> httpx.Response:
@@ -59,8 +59,8 @@ def link(html: str, named: str) -> str:
 
 
 def by_id(html: str, identifier: str) -> Element | None:
-    found = [e for e in elements(html) if e.attributes.get("id") == identifier]
-    return found[0] if found else None
+    options = [e for e in elements(html) if e.attributes.get("id") == identifier]
+    return options[0] if options else None
 
 
 def test_the_list_shows_people_and_their_total(
@@ -75,9 +75,7 @@ def test_the_list_shows_people_and_their_total(
     assert [str(request.url.path) for request in fake_service.sent] == ["/v0/persons"]
 
 
-def test_a_name_that_looks_like_a_placeholder_is_a_name(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_a_name_like_a_placeholder_is_a_name(as_viewer: Client, fake_service: FakeService) -> None:
     odd = wire.person(name="{email} {0} {", email="{address}", domain="%s", personId="{name}")
     fake_service.answer = lambda request: httpx.Response(200, json=wire.envelope(odd))
     html = get(as_viewer, "/people/")
@@ -228,7 +226,7 @@ def test_a_url_with_loaded_rows_shows_all_of_them(
     assert link(html, "Person 99").startswith("/people/?show=100&")
 
 
-def test_a_person_of_a_loaded_page_opens_within_all_shown_rows(
+def test_a_loaded_person_opens_within_all_rows(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     fake_service.answer = part_of_250
@@ -281,9 +279,7 @@ def test_the_earlier_cursors_in_a_url_are_limited(
     assert "Back to start" in text(html)
 
 
-def test_a_cursor_of_unknown_origin_links_to_the_start_only(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_an_unknown_cursor_links_to_the_start(as_viewer: Client, fake_service: FakeService) -> None:
     fake_service.answer = part_of_120
     html = get(as_viewer, "/people/?cursor=c50&after=nonsense&back=junk&back=-&back=x-c3")
     assert "Earlier results not shown" in text(html)
@@ -318,8 +314,8 @@ def test_a_rejected_cursor_restarts_the_list_with_a_message(
 def test_a_repeated_cursor_ends_the_list(
     as_viewer: Client, fake_service: FakeService, address: str
 ) -> None:
-    found = wire.envelope(wire.person(), hasMore=True, totalCount=9, nextCursor="c7")
-    fake_service.answers(200, json=found)
+    body = wire.envelope(wire.person(), hasMore=True, totalCount=9, nextCursor="c7")
+    fake_service.answers(200, json=body)
     html = get(as_viewer, address)
     assert "the API can’t return them" in text(html)
     assert by_id(html, "load-more") is None
@@ -381,8 +377,8 @@ def test_missing_fields_have_placeholders(as_viewer: Client, fake_service: FakeS
 def test_a_person_opens_beside_the_list_with_every_field(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
-    given = wire.person(email="ada+b?bcc=eve@x.example", nickname="Countess", score={"a": 1})
-    fake_service.answers(200, json=wire.envelope(numbered(0), given, numbered(2)))
+    source = wire.person(email="ada+b?bcc=eve@x.example", nickname="Countess", score={"a": 1})
+    fake_service.answers(200, json=wire.envelope(numbered(0), source, numbered(2)))
     html = get(as_viewer, "/people/")
     panel = get(as_viewer, link(html, "Ada Lovelace"), target="person")
     assert panel.strip().startswith('<aside class="panel sticky" id="person"')
@@ -443,9 +439,7 @@ def remember_audience(**differs: Any) -> None:
     recording.record_audiences(audience.page_id or "page_1", [audience])
 
 
-def test_the_audiences_of_a_person_are_the_known_ones_with_that_id(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_a_person_s_audiences_have_their_id(as_viewer: Client, fake_service: FakeService) -> None:
     recording.record_pages(ListEnvelope[PageItem].model_validate(wire.envelope(wire.page())))
     remember_audience()
     remember_audience(audienceId="aud_2", effectiveName="Elsewhere", prospectId="prospect_2")
@@ -469,13 +463,13 @@ def test_a_person_without_an_id_has_no_audiences(
     assert "this person has none" in text(panel)
 
 
-def test_a_page_costs_one_call_and_a_fixed_number_of_queries(
+def test_a_page_costs_one_call_and_fixed_queries(
     as_viewer: Client, fake_service: FakeService, django_assert_num_queries: Any
 ) -> None:
     fake_service.answer = part_of_120
     for number in range(3):
         remember_audience(audienceId=f"aud_{number}", prospectId="prospect_7")
-    side_counts()  # counted once for the pages of a while
+    shell_state()  # counted once for the pages of a while
     # The session, the person, two of their rights, the count of the bell, and the views.
     with django_assert_num_queries(6):
         get(as_viewer, "/people/?q=person")
@@ -500,7 +494,7 @@ FAILURES = [
     ("target", "lands_in"),
     [("", None), ("results", "#results"), ("rows", "#list-pagination"), ("person", "#person")],
 )
-def test_a_failure_is_shown_in_place_and_the_search_stays(
+def test_a_failure_is_shown_in_place_with_the_search(
     as_viewer: Client,
     fake_service: FakeService,
     failure: tuple[Any, int, str],
@@ -549,10 +543,10 @@ def get_counts(client: Client, fake_service: FakeService, payload: str) -> set[s
     person = dict.fromkeys(fields, storable) | {"updatedAt": "soon", "personId": "p", "x": storable}
     fake_service.answers(200, json=wire.envelope(person))
     html = get(client, "/people/?" + urlencode({"q": "ain scr", "person": "p"}))
-    found = {f"{e.tag}.{name}" for e in elements(html) for name in ("", *e.attributes)}
+    matching = {f"{e.tag}.{name}" for e in elements(html) for name in ("", *e.attributes)}
     hrefs = [a.attributes.get("href", "") for a in elements(html, "a")]
     assert not [href for href in hrefs if "script:" in href or href.startswith("data:")]
-    return found - {"mark.", "a.rel"}
+    return matching - {"mark.", "a.rel"}
 
 
 def test_people_are_never_stored_or_logged(
@@ -585,7 +579,7 @@ def test_a_person_without_a_name_is_listed_by_email(
     assert row == f"{wire.person()['email']} No name"
 
 
-def test_names_and_ids_are_not_translated_and_no_address_is_offered(
+def test_names_are_not_translated_and_addresses_not_offered(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     fake_service.answers(200, json=wire.envelope(wire.person()))

@@ -1,7 +1,5 @@
 """CSV export of people: all matches, page by page, with a note if it is incomplete."""
 
-import csv
-import io
 from typing import Any
 
 import httpx
@@ -9,6 +7,7 @@ import pytest
 from django.test import Client
 
 from tests.support import wire
+from tests.support.csv_files import csv_lines
 from tests.support.embedded_api_factories import make_person
 from tests.support.fake_service import FakeService
 from tests.support.html import text
@@ -16,10 +15,7 @@ from tests.support.html import text
 
 def people_of(client: Client, address: str = "/people/export.csv") -> list[list[str]]:
     """Return the rows of the file below the names of its columns."""
-    response = client.get(address)
-    assert response["Content-Type"] == "text/csv; charset=utf-8"
-    content = b"".join(response).decode()  # type: ignore[arg-type]
-    header, *rows = csv.reader(io.StringIO(content.removeprefix("\ufeff"), newline=""))
+    header, *rows = csv_lines(client, address)
     assert header[:4] == ["Person", "Tenant", "Name", "Email"]
     return rows
 
@@ -53,7 +49,7 @@ def test_everyone_who_matches_is_in_the_file(as_viewer: Client) -> None:
     assert [row[2] for row in rows] == [f"Ada {number:03}" for number in range(205)]
 
 
-def test_each_field_has_its_column_and_absent_ones_are_empty(
+def test_fields_have_columns_and_absent_ones_are_empty(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     fake_service_in_parts(fake_service, part(wire.person(updatedAt="soon"), {"name": None}))
@@ -106,7 +102,7 @@ def test_the_file_is_streamed(as_viewer: Client, fake_service: FakeService) -> N
         (part(hasMore=True), "reports more but returned no cursor"),
     ],
 )
-def test_an_incomplete_file_has_a_last_line_that_explains_it(
+def test_an_incomplete_file_explains_itself_in_its_last_line(
     as_viewer: Client, fake_service: FakeService, second: Any, message: str
 ) -> None:
     fake_service_in_parts(fake_service, part(wire.person(), wire.person(), then="1"), second)
@@ -126,7 +122,7 @@ def test_unreadable_people_are_counted_at_the_end(
     assert rows[1] == ["Unreadable, not exported: 2."]
 
 
-def test_a_failure_before_the_first_row_is_an_error_page(
+def test_an_early_export_failure_is_an_error_page(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     fake_service.answers(500, json={"detail": "Out of paper"})

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.contract.people import Person
-from dashboard.folding import fold
+from dashboard.texts import fold
 from dashboard.web.people.match_highlighting import PersonMatch
 from dashboard.web.ui.match_highlighting import (
     MAX_SEARCHED_CHARACTERS,
@@ -61,17 +61,17 @@ def test_only_the_start_of_a_long_text_is_searched() -> None:
 
 def test_each_word_is_located_in_its_fields() -> None:
     person = Person(name="Ada Lovelace", email="ada@x.example", slug="countess", domain="x.example")
-    found = PersonMatch(person, query_words("ada COUNT nowhere x."))
-    assert found.places == {
+    result = PersonMatch(person, query_words("ada COUNT nowhere x."))
+    assert result.places == {
         "ada": {"name", "email"},
         "count": {"slug"},
         "nowhere": set(),
         "x.": {"email", "domain"},
     }
-    assert found.unmatched == ["nowhere"]
-    assert found.matches_outside("name", "email") == ["slug"]
-    assert found.matches_outside("name") == ["email", "domain", "slug"]
-    assert found.matches_outside("slug", "email") == []
+    assert result.unmatched == ["nowhere"]
+    assert result.matches_outside("name", "email") == ["slug"]
+    assert result.matches_outside("name") == ["email", "domain", "slug"]
+    assert result.matches_outside("slug", "email") == []
 
 
 LETTERS = st.text(st.sampled_from("aAbß ñn\u0303ẞİfiﬁ<&.\U0001f600") | st.characters())
@@ -83,7 +83,7 @@ def test_the_segments_are_the_text_and_alternate(text: str, query: str) -> None:
     assert "".join(segment.text for segment in segments) == text
     assert all(segment.text for segment in segments)
     kinds = [segment.is_match for segment in segments]
-    assert all(one != other for one, other in pairwise(kinds))
+    assert all(item != other for item, other in pairwise(kinds))
 
 
 @given(LETTERS, LETTERS)

@@ -47,9 +47,9 @@ class Desk:
         """Return the heading of a publish in Activity, by its URL."""
         key = address.partition("?operation=")[2]
         page = self.browser.get(f"/activity/{key}/").text
-        found = re.search(r"<h1>.*?</header>", page, re.DOTALL)
-        assert found, text(page)
-        return text(found[0])
+        match = re.search(r"<h1>.*?</header>", page, re.DOTALL)
+        assert match, text(page)
+        return text(match[0])
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +63,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 
 @pytest.mark.parametrize("status", [409, 422])
-def test_a_rejection_is_shown_beside_the_button_in_the_services_words(
-    status: int, desk: Desk
-) -> None:
+def test_a_rejection_appears_beside_the_button(status: int, desk: Desk) -> None:
     address = desk.publish(answers(status, "The page is locked."))
     page = desk.shown(address)
     assert f"Not published. The service returned {status}: The page is locked." in page
@@ -104,10 +102,10 @@ def test_an_unreadable_response_without_proof_is_unknown(way: Way, desk: Desk) -
 def test_an_executed_publish_is_found_to_be_accepted(way: Way, desk: Desk) -> None:
     address = desk.publish(way)
     assert "Publishing version 2" in desk.shown(address)
-    assert "Publish version 2 Succeeded" in desk.record(address)
+    assert "Publish version 2 Accepted" in desk.record(address)
 
 
-def test_a_response_after_the_time_limit_is_unknown_until_a_check_proves_it(
+def test_a_late_response_is_unknown_until_checked(
     desk: Desk,
 ) -> None:
     released, carried_out = Event(), Event()
@@ -124,4 +122,4 @@ def test_a_response_after_the_time_limit_is_unknown_until_a_check_proves_it(
     released.set()
     assert carried_out.wait(60)
     assert "Publishing version 2" in desk.shown(address)
-    assert "Publish version 2 Succeeded" in desk.record(address)
+    assert "Publish version 2 Accepted" in desk.record(address)

@@ -106,7 +106,7 @@ def test_the_service_was_called_once(shown: ShownPublishes) -> None:
 def test_a_publish_that_went_through_is_found(shown: ShownPublishes) -> None:
     tells = shown[PAGES[True]]
     assert "Publishing version 2" in tells.later
-    assert "Brightwater Foods Succeeded" in tells.record
+    assert "Brightwater Foods Accepted" in tells.record
 
 
 def test_a_publish_that_did_not_go_through_is_unknown(shown: ShownPublishes) -> None:

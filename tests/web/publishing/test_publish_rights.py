@@ -7,25 +7,25 @@ from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
+from tests.support.publish_dialog import ADDRESS, DIALOG, PROGRESS, publish, shown
 from tests.support.publishing_service import PublishingService, answers
-from tests.web.publishing.test_publish import ADDRESS, DIALOG, PROGRESS, publish, shown
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def service(fake_service: FakeService) -> PublishingService:
-    fake_service.answer = made = PublishingService()
-    return made
+    fake_service.answer = service = PublishingService()
+    return service
 
 
 def watched() -> str:
     """Return the URL of the progress of the only recorded publish."""
-    return f"{ADDRESS}?operation={Operation.objects.get().operation_key}"
+    return f"{ADDRESS}progress/?operation={Operation.objects.get().operation_key}"
 
 
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_users_who_may_not_publish_get_403_and_an_explanation(
+def test_users_without_permission_get_403_and_an_explanation(
     method: str, as_viewer: Client, service: PublishingService
 ) -> None:
     answer = getattr(as_viewer, method)(ADDRESS)
@@ -46,13 +46,14 @@ def test_users_who_may_not_publish_have_no_publish_link(
     assert [any(link.endswith("/publish/") for link in of) for of in links] == [True, False]
 
 
-def test_neither_the_key_nor_the_dialog_opens_the_way_to_publish(
+def test_neither_key_nor_dialog_allows_publishing(
     as_publisher: Client, as_viewer: Client, service: PublishingService
 ) -> None:
     publish(as_publisher)
     form = {"operation_key": Operation.objects.get().operation_key}
-    for address in (ADDRESS, watched()):
+    for address in (ADDRESS, f"{ADDRESS}schedule/", f"{ADDRESS}request/"):
         assert as_viewer.post(address, form, headers=DIALOG).status_code == 403
+    assert as_viewer.post(watched(), form, headers=DIALOG).status_code == 405
     assert as_viewer.get(ADDRESS, headers=DIALOG).status_code == 403
     assert len(service.keys) == 1
 
@@ -70,7 +71,7 @@ def test_users_who_may_not_publish_can_view_progress(
     assert "Version 2 is live" in text(part)
 
 
-def test_an_unknown_outcome_is_shown_without_the_buttons_that_settle_it(
+def test_an_unknown_outcome_is_shown_without_settling_buttons(
     as_publisher: Client, as_viewer: Client, service: PublishingService
 ) -> None:
     service.way = answers(500)

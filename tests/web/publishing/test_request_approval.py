@@ -5,15 +5,16 @@ import re
 import pytest
 from django.test import Client
 
-from dashboard.ledger.models import ApprovalRequest, Operation
+from dashboard.approvals.models import ApprovalRequest
+from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
 from dashboard.releases.models import Release, ReleaseState
 from tests.conftest import logged_in, person
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
 from tests.support.publishing_service import PublishingService
+from tests.support.schedule_form import ADDRESS, DIALOG, TOMORROW, form, send
 from tests.web.approvals.conftest import new_rule
-from tests.web.publishing.test_schedule import ADDRESS, DIALOG, TOMORROW, form
 
 pytestmark = pytest.mark.django_db
 LATER = {"then": "schedule", "date": TOMORROW, "time": "14:00", "zone": "Europe/Oslo"}
@@ -21,8 +22,8 @@ LATER = {"then": "schedule", "date": TOMORROW, "time": "14:00", "zone": "Europe/
 
 @pytest.fixture(autouse=True)
 def service(fake_service: FakeService) -> PublishingService:
-    fake_service.answer = made = PublishingService()
-    return made
+    fake_service.answer = service = PublishingService()
+    return service
 
 
 @pytest.fixture
@@ -38,13 +39,14 @@ def as_chief(db: None) -> Client:
 
 
 def submit(client: Client, **typed: str) -> str:
-    return client.post(ADDRESS, form(client, **typed), follow=True).content.decode()
+    html: str = send(client, form(client, **typed), follow=True).content.decode()
+    return html
 
 
 def disabled(html: str) -> dict[str, bool]:
     """Return whether each choice of when to publish is disabled."""
-    radios = (each.attributes for each in elements(html, "input"))
-    return {each["value"]: "disabled" in each for each in radios if each.get("name") == "when"}
+    radios = (element.attributes for element in elements(html, "input"))
+    return {radio["value"]: "disabled" in radio for radio in radios if radio.get("name") == "when"}
 
 
 def test_without_a_rule_all_choices_are_open(as_publisher: Client) -> None:
@@ -63,20 +65,18 @@ def test_under_the_rule_only_a_request_is_possible(as_publisher: Client) -> None
     assert "Expires in 7 days. You can’t approve your own request." in page
 
 
-def test_a_request_makes_a_release_of_one_and_is_shown(
-    as_publisher: Client, service: PublishingService
-) -> None:
+def test_a_request_makes_a_release_of_one(as_publisher: Client, service: PublishingService) -> None:
     page = text(submit(as_publisher, when="approval", note="Prices"))
     release = Release.objects.get()
     assert (release.state, release.due_at) == (ReleaseState.WAITING_FOR_APPROVAL, None)
-    assert "Everyone who can approve it was notified" in page
+    assert "Everyone who can approve it is notified" in page
     assert "Note from paula Prices" in page
     assert service.keys == []
     assert not Operation.objects.exists()
 
 
 def test_with_htmx_the_browser_goes_to_the_request(as_publisher: Client) -> None:
-    response = as_publisher.post(ADDRESS, form(as_publisher, when="approval"), headers=DIALOG)
+    response = send(as_publisher, form(as_publisher, when="approval"), headers=DIALOG)
     assert response["HX-Redirect"] == f"/approvals/{ApprovalRequest.objects.get().pk}/"
 
 
@@ -90,7 +90,7 @@ def test_a_request_can_have_a_time(as_publisher: Client) -> None:
     assert "Scheduled for" in page
 
 
-def test_a_request_for_a_wrong_time_is_refused_with_what_was_typed(as_publisher: Client) -> None:
+def test_a_request_for_a_wrong_time_keeps_the_input(as_publisher: Client) -> None:
     html = submit(as_publisher, when="approval", **LATER | {"time": "25:00"}, note="Kept")
     assert "Enter a valid time" in text(html)
     assert re.search(r'value="approval"[^>]* checked', html)
@@ -102,7 +102,7 @@ def test_a_request_for_a_wrong_time_is_refused_with_what_was_typed(as_publisher:
 def test_a_second_press_leads_to_the_same_request(as_publisher: Client) -> None:
     sent = form(as_publisher, when="approval")
     for _ in range(2):
-        as_publisher.post(ADDRESS, sent)
+        send(as_publisher, sent)
     assert ApprovalRequest.objects.count() == Release.objects.count() == 1
 
 

@@ -2,7 +2,6 @@
 
 import re
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import httpx
 import pytest
@@ -16,60 +15,40 @@ from dashboard.releases.models import ItemState, Release, ReleaseState, WorkerHe
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
 from tests.support.publishing_service import PublishingService
+from tests.support.schedule_form import ACTS, ADDRESS, DIALOG, TOMORROW, form, send, tomorrow
 
-ADDRESS = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/"
-DIALOG = {"HX-Request": "true", "HX-Target": "publish"}
 PREVIEW = {"HX-Request": "true", "HX-Target": "when-said"}
-OSLO = ZoneInfo("Europe/Oslo")
 NEXT_YEAR = timezone.now().year + 1
 
-
-def tomorrow() -> str:
-    """Return the date of tomorrow in Oslo."""
-    return timezone.localdate(timezone.now() + timedelta(days=1), OSLO).isoformat()
-
-
-TOMORROW = tomorrow()
-"""When the tests began: a date in the future, that is."""
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
 def service(fake_service: FakeService) -> PublishingService:
-    fake_service.answer = made = PublishingService()
-    return made
-
-
-def form(client: Client, **typed: str) -> dict[str, str]:
-    """Return the dialog's form, filled in to be scheduled tomorrow unless typed otherwise."""
-    html = client.get(ADDRESS).content.decode()
-    inputs = [element.attributes for element in elements(html, "input")]
-    names = ("operation_key", "shown", "ticket")
-    hidden = {each["name"]: each["value"] for each in inputs if each.get("name") in names}
-    chosen = {"when": "schedule", "date": TOMORROW, "time": "14:00", "zone": "Europe/Oslo"}
-    return hidden | chosen | typed
+    fake_service.answer = service = PublishingService()
+    return service
 
 
 def schedule(client: Client, **typed: str) -> str:
     """Open the dialog, schedule the version and return the resulting page."""
-    return client.post(ADDRESS, form(client, **typed), follow=True).content.decode()
+    html: str = send(client, form(client, **typed), follow=True).content.decode()
+    return html
 
 
 def typed_fields(html: str) -> dict[str, str]:
     """Return what the fields of the schedule hold."""
     inputs = [element.attributes for element in elements(html, "input")]
-    found = {
-        each["name"]: each.get("value", "")
-        for each in inputs
-        if each.get("name") in ("date", "time")
-        or (each.get("name") == "when" and "checked" in each)
+    matching = {
+        box["name"]: box.get("value", "")
+        for box in inputs
+        if box.get("name") in ("date", "time") or (box.get("name") == "when" and "checked" in box)
     }
     zone = re.search(r'<option value="([^"]*)" selected>', html)
     note = re.search(r"<textarea[^>]*>\n(.*?)</textarea>", html, re.S)
     assert zone
     assert note
-    return found | {"zone": zone[1], "note": note[1]}
+    return matching | {"zone": zone[1], "note": note[1]}
 
 
 def sunday_of_the_clocks(month: int) -> str:
@@ -107,7 +86,7 @@ def test_the_zone_that_the_form_offers_is_accepted(as_publisher: Client, zone: s
     assert f'<option value="{zone}" selected>' in html
 
 
-def test_what_was_scheduled_is_what_was_reviewed_in_the_dialog(as_publisher: Client) -> None:
+def test_the_schedule_is_what_the_dialog_reviewed(as_publisher: Client) -> None:
     schedule(as_publisher)
     item = Release.objects.get().items.get()
     assert (item.version_number, item.live_version_number) == (2, 1)
@@ -122,10 +101,10 @@ def test_the_confirmation_links_to_the_release(as_publisher: Client) -> None:
     assert f"/releases/{Release.objects.get().pk}/" in links
 
 
-def test_with_htmx_the_confirmation_replaces_the_form_and_has_its_own_url(
+def test_with_htmx_the_confirmation_has_its_own_url(
     as_publisher: Client,
 ) -> None:
-    response = as_publisher.post(ADDRESS, form(as_publisher), headers=DIALOG)
+    response = send(as_publisher, form(as_publisher), headers=DIALOG)
     url = response["HX-Replace-Url"]
     assert "Version 2 is scheduled" in text(response.content.decode())
     assert "<dialog" not in response.content.decode()
@@ -135,7 +114,7 @@ def test_with_htmx_the_confirmation_replaces_the_form_and_has_its_own_url(
 def test_a_second_press_schedules_nothing_again(as_publisher: Client) -> None:
     sent = form(as_publisher)
     for _ in range(2):
-        page = as_publisher.post(ADDRESS, sent, follow=True).content.decode()
+        page = send(as_publisher, sent, follow=True).content.decode()
     assert "Version 2 is scheduled" in text(page)
     assert Release.objects.count() == 1
 
@@ -167,20 +146,20 @@ def test_the_dialog_says_that_the_version_is_scheduled(as_publisher: Client) -> 
 def test_invalid_input_gets_its_sentence_and_is_kept(
     as_publisher: Client, typed: dict[str, str], sentence: str
 ) -> None:
-    given = {"when": "schedule", "date": TOMORROW, "time": "14:00", "zone": "Europe/Oslo"}
-    given |= {"note": "For Callum."} | typed
-    response = as_publisher.post(ADDRESS, form(as_publisher, **given))
+    values = {"when": "schedule", "date": TOMORROW, "time": "14:00", "zone": "Europe/Oslo"}
+    values |= {"note": "For Callum."} | typed
+    response = send(as_publisher, form(as_publisher, **values))
     html = response.content.decode()
     assert response.status_code == 422
     assert sentence in text(html)
-    assert typed_fields(html) == given
+    assert typed_fields(html) == values
     assert not Release.objects.exists()
 
 
 def test_an_invalid_field_names_its_sentence(as_publisher: Client) -> None:
-    html = as_publisher.post(ADDRESS, form(as_publisher, time="25:00")).content.decode()
+    html = send(as_publisher, form(as_publisher, time="25:00")).content.decode()
     fields = [element.attributes for element in elements(html, "input")]
-    time = next(each for each in fields if each.get("name") == "time")
+    time = next(field for field in fields if field.get("name") == "time")
     assert time["aria-invalid"] == "true"
     sentence = next(e for e in elements(html, "p") if e.attributes.get("id") == "pub-time-error")
     assert sentence.attributes["id"] in time["aria-describedby"]
@@ -203,7 +182,7 @@ def test_the_chosen_one_of_two_equal_hours_counts(
     assert (due_at.hour, due_at.minute) == (hour, 30)
 
 
-def test_an_hour_that_does_not_exist_is_moved_and_said(as_publisher: Client) -> None:
+def test_a_missing_hour_is_moved_and_named(as_publisher: Client) -> None:
     page = text(schedule(as_publisher, date=SPRING, time="02:30"))
     due_at = Release.objects.get().due_at
     assert due_at is not None
@@ -214,7 +193,7 @@ def test_an_hour_that_does_not_exist_is_moved_and_said(as_publisher: Client) -> 
 
 def preview(client: Client, **typed: str) -> str:
     chosen = {"when": "schedule", "date": TOMORROW, "time": "14:00", "zone": "Europe/Oslo"}
-    return text(client.get(ADDRESS, chosen | typed, headers=PREVIEW).content.decode())
+    return text(client.get(f"{ADDRESS}moment/", chosen | typed, headers=PREVIEW).content.decode())
 
 
 def test_what_the_chosen_time_means_is_shown_before(
@@ -234,13 +213,13 @@ def test_a_change_since_the_review_schedules_nothing(
     sent = form(as_publisher, note="For Callum.")
     assert service.latest is not None
     service.latest = service.latest | {"supplementaryContext": "Other words."}
-    html = as_publisher.post(ADDRESS, sent).content.decode()
+    html = send(as_publisher, sent).content.decode()
     assert "Something changed since you opened this form." in text(html)
     assert typed_fields(html)["note"] == "For Callum."
     assert not Release.objects.exists()
 
 
-def test_a_warning_has_to_be_confirmed_for_a_schedule_too(
+def test_a_warning_must_be_confirmed_for_a_schedule(
     as_publisher: Client, service: PublishingService
 ) -> None:
     assert service.latest is not None
@@ -255,7 +234,7 @@ def test_a_service_that_does_not_respond_schedules_nothing(
 ) -> None:
     sent = form(as_publisher)
     fake_service.fails(httpx.ConnectError)
-    html = as_publisher.post(ADDRESS, sent).content.decode()
+    html = send(as_publisher, sent).content.decode()
     assert "Nothing was scheduled" in text(html)
     assert not Release.objects.exists()
     assert not Operation.objects.exists()
@@ -271,17 +250,46 @@ def test_the_dialog_says_if_no_scheduler_runs(as_publisher: Client) -> None:
 
 
 def test_whoever_may_not_publish_may_not_schedule(as_viewer: Client, as_publisher: Client) -> None:
-    response = as_viewer.post(ADDRESS, form(as_publisher))
+    response = send(as_viewer, form(as_publisher))
     assert response.status_code == 403
     assert not Release.objects.exists()
+
+
+@pytest.mark.parametrize("pressed", ACTS)
+@pytest.mark.parametrize("when", ACTS)
+def test_a_form_goes_to_the_url_of_its_choice(
+    as_publisher: Client, service: PublishingService, pressed: str, when: str
+) -> None:
+    sent = form(as_publisher, when=when)
+    response = as_publisher.post(ACTS[pressed], sent)
+    if when != pressed:
+        assert (response.status_code, response["Location"]) == (307, ACTS[when])
+    publishes = when == pressed == "now"
+    assert (len(service.keys), Release.objects.count()) == (
+        int(publishes),
+        int(when == pressed != "now"),
+    )
+
+
+@pytest.mark.parametrize("act", ["schedule", "request", "moment"])
+def test_the_url_of_an_act_leads_to_its_form(as_publisher: Client, act: str) -> None:
+    assert as_publisher.get(f"{ADDRESS}{act}/")["Location"] == ADDRESS
+
+
+def test_each_button_has_the_url_of_its_act(as_publisher: Client) -> None:
+    html = as_publisher.get(ADDRESS).content.decode()
+    [dialog] = [e for e in elements(html, "form") if e.attributes.get("id") == "publish-form"]
+    buttons = [e.attributes for e in elements(html, "button") if "data-when" in e.attributes]
+    acts = {e["data-when"]: e.get("formaction", dialog.attributes["action"]) for e in buttons}
+    assert acts == ACTS
 
 
 def test_what_was_typed_survives_a_sign_in(as_publisher: Client, paula: User) -> None:
     sent = form(as_publisher, note="For Callum.")
     as_publisher.logout()
-    as_publisher.post(ADDRESS, sent)
+    send(as_publisher, sent)
     as_publisher.force_login(paula)
     html = as_publisher.get(f"{ADDRESS}?resume=1").content.decode()
-    given = {"when": "schedule", "date": TOMORROW, "time": "14:00", "zone": "Europe/Oslo"}
-    assert typed_fields(html) == given | {"note": "For Callum."}
+    values = {"when": "schedule", "date": TOMORROW, "time": "14:00", "zone": "Europe/Oslo"}
+    assert typed_fields(html) == values | {"note": "For Callum."}
     assert not Release.objects.exists()

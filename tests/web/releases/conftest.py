@@ -1,7 +1,9 @@
 """Releases of a fake service with many audiences, and their pages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from datetime import timedelta
 from typing import Any, TypeAlias
+from urllib.parse import quote
 
 import pytest
 from django.contrib.auth.models import User
@@ -10,10 +12,10 @@ from django.utils import timezone
 
 from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release
-from dashboard.releases.models import Release, WorkerHeartbeat
+from dashboard.releases.models import ItemState, Release, ReleaseState, WorkerHeartbeat
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
-from tests.support.many_audiences import ManyAudiences
+from tests.support.many_audiences import Key, ManyAudiences
 
 Draft: TypeAlias = Callable[..., Release]
 
@@ -58,11 +60,41 @@ def shown(client: Client, address: str) -> str:
 
 def hidden(html: str, name: str) -> str:
     """Return the value of the last field of that name."""
-    inputs = [each.attributes for each in elements(html, "input")]
-    return [each["value"] for each in inputs if each.get("name") == name][-1]
+    inputs = [element.attributes for element in elements(html, "input")]
+    return [box["value"] for box in inputs if box.get("name") == name][-1]
 
 
 def decide(client: Client, release: Release, *steps: str, **fields: str) -> Any:
     """Submit the form of a decision as the page of the release shows it."""
     html = client.get(url(release)).content.decode()
     return client.post(url(release, *steps), {"shown": hidden(html, "shown"), **fields})
+
+
+def live_release(draft: Draft, count: int, *, live: int) -> Release:
+    """Return a finished release; the other items have failed."""
+    release = draft(count)
+    now = timezone.now()
+    columns = {"sent_at": now - timedelta(seconds=60), "settled_at": now}
+    release.items.filter(position__lte=live).update(state=ItemState.LIVE, **columns)
+    reason = "The service rejected the request (409)."
+    release.items.filter(position__gt=live).update(state=ItemState.FAILED, reason=reason, **columns)
+    Release.objects.filter(pk=release.pk).update(
+        state=ReleaseState.FINISHED, started_at=now - timedelta(minutes=2), finished_at=now
+    )
+    return release
+
+
+def schedule(client: Client, release: Release, **fields: str) -> Any:
+    """Submit the form of the schedule as its page shows it."""
+    address = url(release, "schedule")
+    html = client.get(address).content.decode()
+    typed = {"date": "2030-03-12", "time": "14:30", "zone": "Europe/Oslo"}
+    typed |= {name: hidden(html, name) for name in ("shown", "due")}
+    return client.post(address, typed | fields)
+
+
+NEW = "/releases/new/"
+
+
+def values(keys: Iterable[Key]) -> list[str]:
+    return ["/".join(quote(part, safe="") for part in key) for key in keys]

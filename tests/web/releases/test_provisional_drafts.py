@@ -12,9 +12,17 @@ from dashboard.releases.models import ItemState, Release, ReleaseState
 from dashboard.releases.worker import run_pending
 from tests.conftest import logged_in, person
 from tests.support.many_audiences import ManyAudiences
-from tests.web.releases.conftest import Draft, decide, hidden, shown, url
-from tests.web.releases.test_release_decisions import live_release, schedule
-from tests.web.releases.test_release_new import NEW, values
+from tests.web.releases.conftest import (
+    NEW,
+    Draft,
+    decide,
+    hidden,
+    live_release,
+    schedule,
+    shown,
+    url,
+    values,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -31,8 +39,8 @@ def is_listed(client: Client) -> bool:
     """Return whether a draft of three versions is in any list."""
     addresses = ("/releases/", "/releases/?state=drafts", "/", "/find/?q=versions")
     with_form = (*addresses, f"{NEW}?audience=page_1/aud_1")
-    found = {"3 versions" in shown(client, address) for address in with_form}
-    return found != {False}
+    matching = {"3 versions" in shown(client, address) for address in with_form}
+    return matching != {False}
 
 
 DECISIONS: dict[str, Callable[[Client, Release], object]] = {
@@ -66,39 +74,34 @@ def test_a_draft_is_removed_when_it_is_left(opened: Release, as_publisher: Clien
     assert not Release.objects.exists()
 
 
-def test_a_worker_removes_after_a_day_what_was_only_opened(
+def test_a_worker_removes_abandoned_drafts_after_a_day(
     opened: Release, draft: Draft, paula: User
 ) -> None:
     release = draft(1, name="Kept")
     yesterday = timezone.now() - timedelta(days=1)
-    for made in (opened, release):
+    for created in (opened, release):
         run_pending("worker-1")
-        made.refresh_from_db()
-        Release.objects.filter(pk=made.pk).update(created_at=yesterday, wake_at=timezone.now())
+        created.refresh_from_db()
+        Release.objects.filter(pk=created.pk).update(created_at=yesterday, wake_at=timezone.now())
     run_pending("worker-1")
     assert Release.objects.get() == release
 
 
-def test_a_rollback_that_was_only_opened_leaves_nothing(
-    service: ManyAudiences, draft: Draft, as_publisher: Client
+def test_a_retry_stays_unlisted_until_two_people_open_it(
+    draft: Draft, as_publisher: Client
 ) -> None:
-    release = live_release(draft, 2, live=2)
-    for key in [*service.audiences]:
-        service.change(key, publishedVersion=service.live(key, 2))
-    service.record()
-    address = as_publisher.post(url(release, "roll-back"))["Location"]
-    assert "Roll back: " not in shown(as_publisher, "/releases/")
-    assert "Review rollback of 2" in shown(as_publisher, url(release))
+    release = live_release(draft, 2, live=1)
+    address = as_publisher.post(url(release, "retry"))["Location"]
+    assert "Retry: " not in shown(as_publisher, "/releases/")
+    assert url(release, "retry") in as_publisher.get(url(release)).content.decode()
     as_peter = logged_in(person("peter", "Publishers"))
-    assert as_peter.post(url(release, "roll-back"))["Location"] == address
+    assert as_peter.post(url(release, "retry"))["Location"] == address
     # Two people are at it now, so it stays when one of them leaves.
     as_publisher.post(f"{address}discard/")
-    assert "Roll back: " in shown(as_publisher, "/releases/")
+    assert "Retry: " in shown(as_publisher, "/releases/")
 
 
-def test_a_name_of_versions_comes_with_the_time_of_creation(
-    opened: Release, as_publisher: Client
-) -> None:
+def test_a_name_of_versions_has_its_creation_time(opened: Release, as_publisher: Client) -> None:
     created = timezone.now().replace(month=3, day=9, hour=14, minute=5)
     Release.objects.update(is_provisional=False, created_at=created)
     for address in ("/releases/", url(opened)):

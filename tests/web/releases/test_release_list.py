@@ -1,6 +1,6 @@
 """The agenda: releases by what is to be done with them, and whether a worker runs."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from dashboard.releases import decisions
 from dashboard.releases.models import Release, ReleaseState, WorkerHeartbeat
+from dashboard.web.releases.summary import ReleaseSummary
 from tests.support.html import elements, text
 from tests.web.releases.conftest import Draft, shown
 
@@ -23,15 +24,15 @@ def state(release: Release, **columns: Any) -> None:
 def polls(client: Client, address: str = LIST) -> bool:
     html = client.get(address).content.decode()
     return any(
-        each.attributes.get("id") == "poll" and "hx-get" in each.attributes
-        for each in elements(html, "p")
+        element.attributes.get("id") == "poll" and "hx-get" in element.attributes
+        for element in elements(html, "p")
     )
 
 
-def test_without_a_release_it_says_what_one_is_and_where_to_begin(as_viewer: Client) -> None:
+def test_an_empty_release_list_says_where_to_begin(as_viewer: Client) -> None:
     html = as_viewer.get(LIST).content.decode()
     assert "No releases yet" in text(html)
-    assert "/audiences/" in [each.attributes.get("href") for each in elements(html, "a")]
+    assert "/audiences/" in [element.attributes.get("href") for element in elements(html, "a")]
 
 
 def test_releases_are_grouped_by_what_is_to_be_done(draft: Draft, as_viewer: Client) -> None:
@@ -81,7 +82,7 @@ def test_releases_of_one_person_can_be_shown_alone(draft: Draft, as_viewer: Clie
     assert "Everyone" not in shown(as_viewer, LIST)
     state(draft(1, name="Of Ada"), owner_name="ada & co")
     html = as_viewer.get(LIST).content.decode()
-    owners = [each.attributes for each in elements(html, "select")][1]
+    owners = [element.attributes for element in elements(html, "select")][1]
     assert owners["name"] == "owner"
     page = shown(as_viewer, f"{LIST}?owner=ada+%26+co&state=drafts")
     assert "Of Ada" in page
@@ -108,15 +109,13 @@ def test_the_sixtieth_past_release_is_on_the_second_page(draft: Draft, as_viewer
     assert "51 to 61 of 61" in second
 
 
-def test_a_worker_is_named_with_when_it_was_last_active(worker: None, as_viewer: Client) -> None:
+def test_a_worker_is_named_with_its_last_activity(worker: None, as_viewer: Client) -> None:
     page = shown(as_viewer, LIST)
     assert "Scheduler last active" in page
     assert "aren’t being checked or sent" not in page
 
 
-def test_without_a_worker_a_banner_says_what_becomes_of_schedules(
-    db: None, as_viewer: Client
-) -> None:
+def test_without_a_worker_a_banner_explains_schedules(db: None, as_viewer: Client) -> None:
     long_ago = timezone.now() - timedelta(seconds=61)
     WorkerHeartbeat.objects.create(worker_id="w", started_at=long_ago, active_at=long_ago)
     page = shown(as_viewer, LIST)
@@ -139,7 +138,9 @@ def test_a_poll_sends_the_table_only_if_something_changed(draft: Draft, as_viewe
     state(release, state=ReleaseState.RUNNING, started_at=timezone.now())
     headers = {"HX-Request": "true", "HX-Target": "poll"}
     first = as_viewer.get(LIST, headers=headers).content.decode()
-    again = next(each for each in elements(first, "p") if each.attributes.get("id") == "poll")
+    again = next(
+        element for element in elements(first, "p") if element.attributes.get("id") == "poll"
+    )
     second = as_viewer.get(again.attributes["hx-get"], headers=headers).content.decode()
     assert "morph:#agenda" in first
     assert "morph:#agenda" not in second
@@ -161,7 +162,7 @@ def test_a_viewer_is_not_offered_to_make_one(draft: Draft, as_viewer: Client) ->
     assert "New release" not in shown(as_viewer, LIST)
 
 
-def test_the_list_costs_as_many_queries_for_fifty_as_for_five(
+def test_the_list_makes_constant_queries(
     draft: Draft, as_viewer: Client, django_assert_max_num_queries: Any
 ) -> None:
     release = draft(1)
@@ -177,3 +178,11 @@ def test_the_sidebar_counts_the_open_ones(draft: Draft, as_viewer: Client, paula
     decisions.cancel(draft(1), paula)
     html = as_viewer.get("/activity/").content.decode()
     assert "Releases 1" in text(html)
+
+
+@pytest.mark.parametrize(("viewer", "is_named"), [("Europe/Berlin", False), ("UTC", True)])
+def test_a_zone_is_named_if_its_time_differs(viewer: str, is_named: bool) -> None:
+    due_at = datetime(2030, 3, 12, 13, 30, tzinfo=UTC)
+    scheduled = Release(due_at=due_at, time_zone="Europe/Oslo")
+    with timezone.override(viewer):
+        assert ReleaseSummary(scheduled, {}).is_scheduled_elsewhere is is_named

@@ -1,8 +1,6 @@
 """A selection becomes a release; bad input and a sign-in in between lose nothing of it."""
 
-from collections.abc import Iterable
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from django.contrib.auth.models import User
@@ -11,24 +9,20 @@ from django.test import Client
 from dashboard.releases.models import MAX_ITEMS, Release
 from tests.conftest import person
 from tests.support.html import elements, text
-from tests.support.many_audiences import Key, ManyAudiences
-from tests.web.releases.conftest import Draft, hidden, shown, url
+from tests.support.many_audiences import ManyAudiences
+from tests.web.releases.conftest import NEW, Draft, hidden, shown, url, values
 
-NEW = "/releases/new/"
+LIST = "/audiences/"
 OTHER_AUDIENCE = {"version": ["page_1/aud_1/ver_aud_2_2"], "audience": []}
 UNKNOWN_VERSION = {"version": ["page_1/aud_1/nothing"], "audience": []}
-
-
-def values(keys: Iterable[Key]) -> list[str]:
-    return ["/".join(quote(each, safe="") for each in key) for key in keys]
 
 
 def selected(html: str) -> list[str]:
     """Return the audiences that the form has, each selected."""
     return [
-        each.attributes["value"]
-        for each in elements(html, "input")
-        if each.attributes.get("name") == "audience" and "checked" in each.attributes
+        element.attributes["value"]
+        for element in elements(html, "input")
+        if element.attributes.get("name") == "audience" and "checked" in element.attributes
     ]
 
 
@@ -44,7 +38,7 @@ def log_in(client: Client, user: User, to: str) -> Any:
 def test_without_a_selection_it_says_where_to_select(as_publisher: Client) -> None:
     html = as_publisher.get(NEW).content.decode()
     assert "Select audiences first" in text(html)
-    assert "/audiences/" in [each.attributes.get("href") for each in elements(html, "a")]
+    assert "/audiences/" in [element.attributes.get("href") for element in elements(html, "a")]
 
 
 def test_publish_opens_the_board_of_a_new_release(
@@ -57,8 +51,30 @@ def test_publish_opens_the_board_of_a_new_release(
     assert [item.audience_id for item in release.items.all()] == ["aud_1", "aud_2"]
 
 
+def test_a_repeated_form_leads_to_its_release(service: ManyAudiences, as_publisher: Client) -> None:
+    first, second = values(service.add(2))
+    selection = {"then": "review", "form_key": hidden(as_publisher.get(LIST).text, "form_key")}
+    both, again = (
+        as_publisher.post(NEW, selection | {"audience": [first, second]}).url for _ in range(2)
+    )
+    assert both == again
+    # The list stays on the page, and another selection is another release.
+    assert as_publisher.post(NEW, selection | {"audience": [first]}).url != both
+    assert Release.objects.count() == 2
+
+
+def test_the_same_audiences_added_again_lead_to_their_release(
+    service: ManyAudiences, draft: Draft, as_publisher: Client
+) -> None:
+    release = draft(1)
+    form = {"audience": values(service.add(2)), "release": str(release.pk)}
+    first, second = (as_publisher.post(NEW, form).url for _ in range(2))
+    assert first == second == f"{url(release)}?added=1"
+    assert release.items.count() == 3
+
+
 @pytest.mark.parametrize("then", ["review", "add"])
-def test_what_is_in_progress_is_not_picked_without_a_word(
+def test_a_version_in_progress_is_picked_with_a_warning(
     service: ManyAudiences, as_publisher: Client, then: str
 ) -> None:
     keys = service.add(2)
@@ -125,7 +141,7 @@ def test_one_version_can_be_scheduled_from_its_dialog(
         (OTHER_AUDIENCE, "This version belongs to another audience."),
         (UNKNOWN_VERSION, "This version isn’t recorded here."),
     ],
-    ids=lambda each: each if isinstance(each, str) else "",
+    ids=lambda item: item if isinstance(item, str) else "",
 )
 def test_bad_input_gets_its_sentence_and_nothing_is_lost(
     service: ManyAudiences, as_publisher: Client, differs: dict[str, Any], sentence: str
@@ -161,7 +177,7 @@ def expired(client: Client, address: str, **fields: str) -> Any:
     return client.post(address, {"ticket": ticket, **fields})
 
 
-def test_a_name_and_a_note_are_there_after_a_sign_in(
+def test_a_name_and_note_are_kept_after_sign_in(
     draft: Draft, as_publisher: Client, paula: User
 ) -> None:
     release = draft(1)
@@ -181,7 +197,7 @@ def test_a_schedule_is_there_after_a_sign_in(
 
 
 @pytest.mark.parametrize("step", ["publish", "continue", "request-approval"])
-def test_what_a_decision_had_is_there_after_a_sign_in(
+def test_a_decision_form_survives_a_sign_in(
     draft: Draft, as_publisher: Client, paula: User, step: str
 ) -> None:
     release = draft(30)
@@ -195,9 +211,7 @@ def test_what_a_decision_had_is_there_after_a_sign_in(
     assert set(release.items.values_list("state", flat=True)) == {"waiting"}
 
 
-def test_what_one_typed_is_not_shown_to_another_who_signs_in(
-    draft: Draft, as_publisher: Client
-) -> None:
+def test_typed_text_is_not_shown_to_another_user(draft: Draft, as_publisher: Client) -> None:
     release = draft(1)
     answer = expired(as_publisher, url(release, "edit"), name="Other", note="Typed long")
     page = log_in(as_publisher, person("paul", "Publishers"), answer.url)
@@ -227,9 +241,7 @@ def test_a_form_of_an_earlier_session_is_shown_again(
     assert 'value="Other"' in page.content.decode()
 
 
-def test_a_name_that_is_too_long_is_refused_with_what_was_typed(
-    draft: Draft, as_publisher: Client
-) -> None:
+def test_an_overlong_name_is_refused_and_kept(draft: Draft, as_publisher: Client) -> None:
     release = draft(1)
     answer = as_publisher.post(url(release, "edit"), {"name": "x" * 201, "note": "A note"})
     assert answer.status_code == 422

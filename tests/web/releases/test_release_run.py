@@ -4,9 +4,11 @@ import httpx
 import pytest
 from django.test import Client
 
-from dashboard.releases.models import Release
+from dashboard.ledger.models import Operation
+from dashboard.releases.models import Release, ReleaseState
 from tests.support.clock import Clock, stopped
 from tests.support.fake_service import FakeService
+from tests.support.html import elements, text
 from tests.support.release_service import PublishingAudiences, fails, responds, work
 from tests.web.releases.conftest import decide, shown, url
 
@@ -35,13 +37,28 @@ def test_two_audiences_are_published_and_rolled_back(
     decide(as_publisher, release, "publish")
     work(release, clock, minutes=2)
     assert "2 of 2 went live" in shown(as_publisher, url(release))
-    as_publisher.post(url(release, "roll-back"))
+    assert "Roll back all 2…" in shown(as_publisher, url(release))
+    dialog = as_publisher.get(url(release, "roll-back")).content.decode()
+    items = [
+        field.attributes["value"]
+        for field in elements(dialog, "input")
+        if field.attributes.get("name") == "item" and "checked" in field.attributes
+    ]
+    assert "Version 1 was live for" in text(dialog)
+    answer = as_publisher.post(url(release, "roll-back"), {"item": items, "note": "Wrong price"})
     rollback = Release.objects.get(rolls_back=release)
-    work(rollback, clock, minutes=1)
-    decide(as_publisher, rollback, "publish", typed="2")
+    assert answer.url == url(rollback)
+    assert rollback.state == ReleaseState.RUNNING
     work(rollback, clock, minutes=2)
     assert "2 of 2 went live" in shown(as_publisher, url(rollback))
     assert "Rolled back by Roll back: 2 versions" in shown(as_publisher, url(release))
+    operations = Operation.objects.order_by("requested_at")
+    titles = ["Publish version 2"] * 2 + ["Roll back to version 1"] * 2
+    assert [operation.title for operation in operations] == titles
+    assert [operation.rolled_back_number for operation in operations] == [None, None, 2, 2]
+    assert [operation.note for operation in operations] == ["", "", "Wrong price", "Wrong price"]
+    activity = as_publisher.get("/activity/export.csv").getvalue().decode()
+    assert "Roll back to version" in activity
     assert [len(publishing.audiences_sent), len(set(publishing.operation_keys))] == [4, 4]
 
 
@@ -68,7 +85,7 @@ def test_a_version_that_failed_is_retried_and_goes_live(
     assert len(set(publishing.operation_keys)) == 4
 
 
-def test_a_later_check_of_an_unknown_outcome_settles_the_item(
+def test_a_later_check_settles_the_unknown_item(
     publishing: PublishingAudiences, as_publisher: Client, clock: Clock
 ) -> None:
     keys = ["/".join(key) for key in publishing.add(1)]

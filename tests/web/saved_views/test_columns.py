@@ -49,7 +49,7 @@ def test_the_url_chooses_columns_and_their_order(
     assert len(headings(as_viewer, url)) == len(wanted) + 1
 
 
-def test_the_form_applies_its_columns_to_the_list_as_it_is(as_viewer: Client) -> None:
+def test_the_form_applies_its_columns_at_once(as_viewer: Client) -> None:
     form = "live=changed&view=1&column=name&column=updated&column=latest"
     response = as_viewer.get(f"/audiences/?{form}")
     assert response.url == "/audiences/?live=changed&view=1&columns=name%2Cupdated%2Clatest"

@@ -5,14 +5,14 @@ from django.contrib.auth.models import User
 from django.http import QueryDict
 from django.test import Client
 
-from dashboard.ledger.models import SavedView
-from dashboard.ledger.preferences import save_preferences
-from dashboard.web.ui.load_more import PAGE_SIZE
+from dashboard.accounts.preferences import save_preferences
+from dashboard.saved_views.models import SavedView
+from dashboard.web.ui.query_params import PAGE_SIZE
 from tests.support import wire
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
+from tests.support.operations import operation, operations
 from tests.support.seeding import seed_audiences, seed_pages, seed_subscription
-from tests.web.activity.test_activity import operation, operations
 from tests.web.saved_views.conftest import save
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
@@ -43,7 +43,7 @@ def long_lists(lists: None, paula: User) -> None:
     many = range(PAGE_SIZE + 1)
     seed_pages(*(wire.page(pageId=f"page_{number}") for number in many))
     others = (f"aud_{number}" for number in many)
-    seed_audiences(*(wire.audience(audienceId=one, publishedVersion=None) for one in others))
+    seed_audiences(*(wire.audience(audienceId=other, publishedVersion=None) for other in others))
     operations(paula, [f"key-{number + 1}" for number in many])
 
 
@@ -51,14 +51,12 @@ def densities(client: Client, url: str, target: str = "") -> list[str]:
     """Return the densities that a response sets, the outermost first."""
     headers = {"HX-Request": "true", "HX-Target": target} if target else {}
     html = client.get(url, headers=headers).content.decode()
-    marked = [one for tag in ("html", "div") for one in elements(html, tag)]
-    return [one.attributes["data-density"] for one in marked if "data-density" in one.attributes]
+    marked = [element for tag in ("html", "div") for element in elements(html, tag)]
+    return [item.attributes["data-density"] for item in marked if "data-density" in item.attributes]
 
 
 @each_list
-def test_the_density_of_the_url_is_that_of_the_list_and_else_the_users_own(
-    as_viewer: Client, vera: User, url: str
-) -> None:
+def test_density_comes_from_url_list_or_user(as_viewer: Client, vera: User, url: str) -> None:
     assert densities(as_viewer, f"{url}&density=comfortable") == ["comfortable"]
     assert densities(as_viewer, url) == []
     save_preferences(vera, density="comfortable")
@@ -81,8 +79,8 @@ def test_links_and_forms_of_a_list_keep_its_density(as_viewer: Client, url: str)
     own = ("?", f"{url.partition('?')[0]}?")
     places = [
         address
-        for each in elements(html)
-        for name, address in each.attributes.items()
+        for element in elements(html)
+        for name, address in element.attributes.items()
         if name in ("href", "action", "hx-get", "hx-post") and address.startswith(own)
     ]
     assert {QueryDict(place.partition("?")[2]).get("density") for place in places} == {
@@ -99,9 +97,9 @@ def test_added_rows_leave_the_density_in_the_browsers_url(as_viewer: Client, url
     shown = f"{url}&density=comfortable"
     html = as_viewer.get(shown).content.decode()
     [more] = [
-        each.attributes["hx-get"]
-        for each in elements(html, "a")
-        if each.attributes.get("id") == "load-more"
+        element.attributes["hx-get"]
+        for element in elements(html, "a")
+        if element.attributes.get("id") == "load-more"
     ]
     headers = {
         "HX-Request": "true",
@@ -128,7 +126,7 @@ def test_density_is_part_of_a_view(as_viewer: Client, url: str) -> None:
     assert as_viewer.get(path).url == f"{url}&density=comfortable"
 
 
-def test_the_form_of_the_display_sets_the_density_with_the_columns(as_viewer: Client) -> None:
+def test_the_display_form_sets_density_and_columns(as_viewer: Client) -> None:
     form = "live=changed&view=1&column=name&column=updated&density=compact"
     response = as_viewer.get(f"/audiences/?{form}")
     assert response.url == "/audiences/?live=changed&view=1&density=compact&columns=name%2Cupdated"

@@ -36,7 +36,7 @@ def links(client: Client, url: str) -> list[str]:
         ("webhooks", "state=on", "/webhooks/?state=on"),
     ],
 )
-def test_a_view_is_a_tab_a_link_in_the_sidebar_and_a_hit(
+def test_a_view_is_a_tab_sidebar_link_and_hit(
     as_viewer: Client, vera: User, list_name: str, query: str, url: str
 ) -> None:
     seed_view(vera, list_name=list_name, query=query, name="Mine")
@@ -53,9 +53,7 @@ def test_the_order_of_the_parameters_makes_no_difference(as_viewer: Client, vera
         assert current_tab(as_viewer, f"/audiences/?{url}") == f"/audiences/?{view}"
 
 
-def test_of_two_views_that_show_the_same_the_one_that_was_opened_is_current(
-    as_viewer: Client, vera: User
-) -> None:
+def test_the_opened_one_of_two_equal_views_is_current(as_viewer: Client, vera: User) -> None:
     seed_view(vera, 1)
     seed_view(None, 2)
     for url in ("/audiences/?live=changed&view=1", "/audiences/?live=changed&view=2"):
@@ -63,9 +61,7 @@ def test_of_two_views_that_show_the_same_the_one_that_was_opened_is_current(
         assert current_tab(as_viewer, url) == url
 
 
-def test_a_changed_view_stays_the_current_one_and_can_be_saved(
-    as_viewer: Client, vera: User
-) -> None:
+def test_a_changed_view_stays_current_and_can_be_saved(as_viewer: Client, vera: User) -> None:
     seed_view(vera, name="Mine")
     assert CHANGED not in shown(as_viewer, "/audiences/?live=changed")
     changed = "/audiences/?live=changed&status=draft&view=1"
@@ -80,9 +76,7 @@ def test_links_and_forms_of_a_view_remember_it(as_viewer: Client, vera: User) ->
     assert '<input type="hidden" name="view" value="1">' in html
 
 
-def test_htmx_sets_the_plain_url_of_a_view_and_a_hint_once_it_is_changed(
-    as_viewer: Client, vera: User
-) -> None:
+def test_htmx_sets_the_plain_url_of_a_view(as_viewer: Client, vera: User) -> None:
     seed_view(vera)
     headers = {"HX-Request": "true", "HX-Target": "results"}
     same = as_viewer.get("/audiences/?q=&live=changed&view=1", headers=headers)
@@ -92,7 +86,7 @@ def test_htmx_sets_the_plain_url_of_a_view_and_a_hint_once_it_is_changed(
     assert CHANGED in changed.content.decode()
 
 
-def test_a_hint_is_ignored_by_who_has_no_such_view(as_publisher: Client, vera: User) -> None:
+def test_a_hint_for_a_missing_view_is_ignored(as_publisher: Client, vera: User) -> None:
     seed_view(vera)
     for hint in ("1", "999", "x", "9" * 30):
         page = shown(as_publisher, f"/audiences/?live=changed&view={hint}")
@@ -108,9 +102,7 @@ def test_a_viewer_uses_the_teams_views_but_saves_others(as_viewer: Client) -> No
 
 
 @pytest.mark.parametrize("path", ["/pages/", "/audiences/", "/activity/", "/people/", "/webhooks/"])
-def test_a_list_opens_with_its_default_and_all_of_it_is_a_tab(
-    as_viewer: Client, vera: User, path: str
-) -> None:
+def test_a_list_opens_with_its_default_view(as_viewer: Client, vera: User, path: str) -> None:
     names = {"/people/": "people", "/activity/": "activity", "/webhooks/": "webhooks"}
     list_name = names.get(path, path.strip("/"))
     query = {"pages": "q=fleet", "people": "q=ada", "webhooks": "state=on"}.get(list_name, "")
@@ -137,7 +129,7 @@ def test_ones_own_default_wins_over_the_teams(
     assert as_viewer.get("/audiences/").url == "/audiences/?live=changed"
 
 
-def test_no_default_is_a_view_of_another_list_or_user(as_viewer: Client, paula: User) -> None:
+def test_defaults_belong_to_their_list_and_user(as_viewer: Client, paula: User) -> None:
     seed_view(paula, 1)
     seed_view(None, 2, list_name="pages")
     for pk in ("1", "2", "3"):
@@ -145,9 +137,7 @@ def test_no_default_is_a_view_of_another_list_or_user(as_viewer: Client, paula: 
         assert as_viewer.post("/saved-views/default/", form).status_code == 404
 
 
-def test_clearing_the_filters_of_a_default_leads_to_the_whole_list(
-    as_viewer: Client, vera: User
-) -> None:
+def test_clearing_filters_of_a_default_shows_the_whole_list(as_viewer: Client, vera: User) -> None:
     seed_view(vera, query="live=live")
     as_viewer.post("/saved-views/default/", {"list": "audiences", "view": "1"})
     headers = {"HX-Request": "true", "HX-Target": "results"}
@@ -168,9 +158,7 @@ def test_clearing_the_filters_of_a_default_leads_to_the_whole_list(
         ("/activity/?density=cosy", "Density “cosy” doesn’t exist anymore"),
     ],
 )
-def test_a_value_that_no_longer_exists_is_named_and_left_out(
-    as_viewer: Client, url: str, line: str
-) -> None:
+def test_a_vanished_value_is_named_and_left_out(as_viewer: Client, url: str, line: str) -> None:
     page = shown(as_viewer, url)
     assert f"{line} and is ignored. Remove" in page
     assert "No audiences match" not in page

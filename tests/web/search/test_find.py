@@ -13,7 +13,7 @@ from django.utils import timezone
 from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import Target, begin
 from dashboard.releases.models import Release
-from dashboard.web.shell.sidebar_counts import side_counts
+from dashboard.web.shell.sidebar_counts import shell_state
 from tests.support import wire
 from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
@@ -35,8 +35,8 @@ def find(client: Client, words: str = "", *, target: str = "", status: int = 200
 
 def options(html: str) -> list[str]:
     """Return where the palette's options lead, in order."""
-    found = [e for e in elements(html, "a") if e.attributes.get("role") == "option"]
-    return [e.attributes["href"] for e in found]
+    options = [e for e in elements(html, "a") if e.attributes.get("role") == "option"]
+    return [e.attributes["href"] for e in options]
 
 
 def palette(client: Client, words: str = "") -> list[str]:
@@ -68,7 +68,7 @@ def test_the_palette_offers_the_same_as_options(as_viewer: Client) -> None:
     assert palette(as_viewer, "activ")[0] == "/activity/"
 
 
-def test_every_word_must_match_and_full_searches_are_always_offered(
+def test_every_word_must_match_in_the_palette(
     as_viewer: Client,
 ) -> None:
     know_things()
@@ -122,8 +122,8 @@ def test_the_number_of_queries_is_constant(
     for number in range(30):
         seed_pages(wire.page(pageId=f"page_{number}"))
         seed_audiences(wire.audience(audienceId=f"aud_{number}"), page_id=f"page_{number}")
-    side_counts()  # counted once for the pages of a while
-    with django_assert_max_num_queries(21):
+    shell_state()  # counted once for the pages of a while
+    with django_assert_max_num_queries(22):
         assert len(palette(as_publisher, "e")) > 12
 
 
@@ -262,18 +262,18 @@ def test_id_matches_are_shown_with_their_page(as_viewer: Client, paula: User) ->
     assert "Brightwater Foods Fleet telematics" in operation
 
 
-def test_a_version_found_by_its_id_is_live_or_superseded_as_in_its_history(
+def test_a_version_has_the_state_of_its_history(
     as_viewer: Client,
 ) -> None:
     seed_audiences(wire.audience())
-    assert "Version 1 Brightwater Foods, page_1 Live now" in by_id(as_viewer, "ver_1")
+    assert "Version 1 Brightwater Foods, page_1 Live" in by_id(as_viewer, "ver_1")
     newer = wire.live_version(versionId="ver_2", versionNumber=2)
     seed_audiences(wire.audience(latestVersion=newer, publishedVersion=newer))
-    assert "Version 2 Brightwater Foods, page_1 Live now" in by_id(as_viewer, "ver_2")
+    assert "Version 2 Brightwater Foods, page_1 Live" in by_id(as_viewer, "ver_2")
     assert "Version 1 Brightwater Foods, page_1 Superseded" in by_id(as_viewer, "ver_1")
 
 
-def test_an_archived_version_that_was_live_is_superseded_in_the_palette_too(
+def test_an_archived_live_version_is_superseded_in_the_palette(
     as_viewer: Client,
 ) -> None:
     archived = wire.live_version(status="archived")
@@ -314,9 +314,9 @@ COMPARE = f"{AUDIENCE}versions/compare/?from=ver_1&to=ver_2"
 )
 def test_a_verb_before_a_name_comes_first(words: str, offered: str, as_publisher: Client) -> None:
     know_things()
-    found = palette(as_publisher, words)
-    assert found[0] == offered
-    assert [address.split("?")[0] for address in found[1:]] == [
+    options = palette(as_publisher, words)
+    assert options[0] == offered
+    assert [address.split("?")[0] for address in options[1:]] == [
         "/audiences/",
         "/pages/",
         "/people/",
@@ -326,7 +326,7 @@ def test_a_verb_before_a_name_comes_first(words: str, offered: str, as_publisher
 def test_an_unknown_verb_or_name_offers_no_command(as_publisher: Client) -> None:
     know_things()
     for words in ("pu bright", "publisher bright", "publish zebra", "publish"):
-        assert not any("/versions/" in each for each in palette(as_publisher, words)), words
+        assert not any("/versions/" in item for item in palette(as_publisher, words)), words
 
 
 def test_a_verb_alone_applies_to_recent_publishable_visits(
@@ -366,9 +366,9 @@ def test_a_verb_adds_few_queries(as_publisher: Client, django_assert_max_num_que
         seed_pages(wire.page(pageId=f"page_{number}"))
         seed_audiences(wire.audience(audienceId=f"aud_{number}"), page_id=f"page_{number}")
     with django_assert_max_num_queries(21):
-        found = palette(as_publisher, "publish bright")
-    assert len(found) == 10
-    assert found[6] == "/find/?q=bright&all=audiences"
+        options = palette(as_publisher, "publish bright")
+    assert len(options) == 10
+    assert options[6] == "/find/?q=bright&all=audiences"
 
 
 @pytest.mark.parametrize(
@@ -439,7 +439,7 @@ def test_of_two_namesakes_the_archived_one_is_not_offered(words: str, as_publish
     assert "Compare versions 1 and 2: Brightwater Foods, Cold chain" in text(html) or "pub" in words
 
 
-def test_an_archived_audience_is_labeled_and_comes_after_its_namesake(as_viewer: Client) -> None:
+def test_an_archived_audience_follows_its_namesake(as_viewer: Client) -> None:
     seed_pages(wire.page(), wire.page(pageId="page_2", name="Cold chain"))
     seed_audiences(wire.audience(archivedAt="2026-11-01T00:00:00Z"))
     seed_audiences(wire.audience(), page_id="page_2")
@@ -448,7 +448,7 @@ def test_an_archived_audience_is_labeled_and_comes_after_its_namesake(as_viewer:
     assert "Brightwater Foods Fleet telematics, archived" in text(html)
 
 
-def test_an_audience_of_an_archived_page_is_not_offered_to_publish(as_publisher: Client) -> None:
+def test_an_archived_page_offers_no_publishing(as_publisher: Client) -> None:
     seed_pages(wire.page(status="archived"))
     seed_audiences(wire.audience())
     assert PUBLISH not in palette(as_publisher, "bright")
@@ -533,7 +533,7 @@ def test_a_fast_service_has_people_on_the_page(
     assert fake_service.sent[-1].url.path == "/v0/persons/search"
 
 
-def test_a_slow_service_is_searched_after_the_page_is_shown(
+def test_a_slow_service_is_searched_after_the_page_loads(
     as_viewer: Client, fake_service: FakeService, clock: Clock
 ) -> None:
     def slowly(request: httpx.Request) -> httpx.Response:
@@ -616,7 +616,7 @@ def test_an_invalid_cookie_has_no_visits(cookie: str, as_viewer: Client, vera: U
 # Keyboard shortcuts
 
 
-def test_shortcuts_are_listed_on_the_page_and_in_a_dialog(as_viewer: Client) -> None:
+def test_shortcuts_are_listed_on_page_and_dialog(as_viewer: Client) -> None:
     assert "Go to Overview, Pages, Audiences, Releases, People" in text(find(as_viewer))
     dialog = find(as_viewer, target="dialogs")
     assert [e.attributes["id"] for e in elements(dialog, "dialog")] == ["keys-dialog"]
@@ -639,16 +639,16 @@ def test_single_key_shortcuts_can_be_turned_off_and_on(as_viewer: Client) -> Non
 # Releases
 
 
-def test_a_release_is_found_by_its_name_with_its_state(as_viewer: Client, paula: User) -> None:
+def test_a_release_is_found_by_name(as_viewer: Client, paula: User) -> None:
     now = timezone.now()
-    made = {
+    created = {
         name: Release.objects.create(name=name, state=state, created_at=now, owner=paula)
         for name, state in (("Wintertexte für Köln", "held"), ("Summer wording", "draft"))
     }
-    found = find(as_viewer, "koln winter")
-    assert f"/releases/{made['Wintertexte für Köln'].pk}/" in palette(as_viewer, "koln winter")
-    assert "Wintertexte für Köln Held" in text(found)
-    assert "Summer wording" not in text(found)
+    hits = find(as_viewer, "koln winter")
+    assert f"/releases/{created['Wintertexte für Köln'].pk}/" in palette(as_viewer, "koln winter")
+    assert "Wintertexte für Köln Held" in text(hits)
+    assert "Summer wording" not in text(hits)
 
 
 def test_many_releases_lead_to_their_list(as_viewer: Client, paula: User) -> None:

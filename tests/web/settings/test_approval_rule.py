@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from dashboard.ledger.models import ApprovalRule
+from dashboard.approvals.models import ApprovalRule
 from dashboard.releases import decisions
 from dashboard.releases.models import Release, ReleaseState
 from dashboard.releases.reviewing import board_digest
@@ -42,10 +42,10 @@ def scheduled(fake_service: FakeService, paula: User) -> Release:
     return release
 
 
-def test_it_is_off_at_first_and_everyone_can_read_so(as_viewer: Client) -> None:
+def test_the_rule_is_off_and_readable_at_first(as_viewer: Client) -> None:
     page = said(as_viewer.get(RULE))
     assert "Approval rule Off" in page
-    assert "It was never turned on." in page
+    assert "No changes yet." in page
     assert "The rule applies in Pressroom only." in page
     assert "Only administrators can change it." in page
 
@@ -58,6 +58,12 @@ def test_an_administrator_turns_it_on(as_administrator: Client) -> None:
     assert (rule.days, rule.changed_by_name) == (3, "ada")
     page = said(as_administrator.get(answer.url))
     assert "On: Publishing, New pages. Requests expire after 3 days. ada" in page
+
+
+def test_the_same_rule_saved_again_is_no_change(as_administrator: Client) -> None:
+    for _ in range(2):
+        assert save(as_administrator, covers_publishing="on").status_code == 302
+    assert ApprovalRule.objects.count() == 1
 
 
 def test_each_change_stays_on_record(as_administrator: Client) -> None:
@@ -77,18 +83,18 @@ def test_a_rule_that_covers_nothing_is_refused(as_administrator: Client) -> None
 
 
 @pytest.mark.parametrize("days", ["", "0", "31", "seven", "1" * 5000])
-def test_days_out_of_range_are_refused_next_to_the_field(
+def test_days_out_of_range_are_refused_beside_the_field(
     as_administrator: Client, days: str
 ) -> None:
     answer = save(as_administrator, covers_publishing="on", days=days)
     assert answer.status_code == 422
-    inputs = [each.attributes for each in elements(answer.content.decode(), "input")]
-    [field] = [each for each in inputs if each.get("name") == "days"]
+    inputs = [element.attributes for element in elements(answer.content.decode(), "input")]
+    [field] = [box for box in inputs if box.get("name") == "days"]
     assert (field["aria-invalid"], field["value"]) == ("true", days)
     assert not ApprovalRule.objects.exists()
 
 
-def test_what_is_scheduled_without_approval_is_named_first_and_then_held(
+def test_unapproved_schedules_are_named_then_held(
     scheduled: Release, as_administrator: Client
 ) -> None:
     first = save(as_administrator, covers_publishing="on")

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from dashboard.web.shell.sidebar_counts import PRESSED_COOKIE, side_counts
+from dashboard.web.shell.sidebar_counts import PRESSED_COOKIE, shell_state
 from tests.conftest import logged_in
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
@@ -29,17 +29,19 @@ def html_attributes(html: str) -> dict[str, str]:
 
 def chosen(html: str) -> set[str]:
     inputs = {
-        f"{one.attributes['name']}={one.attributes.get('value', 'on')}"
-        for one in elements(html, "input")
-        if "checked" in one.attributes and one.attributes.get("id", "").startswith("id_")
+        f"{element.attributes['name']}={element.attributes.get('value', 'on')}"
+        for element in elements(html, "input")
+        if "checked" in element.attributes and element.attributes.get("id", "").startswith("id_")
     }
     options = elements(html, "option")
-    return inputs | {one.attributes["value"] for one in options if "selected" in one.attributes}
+    return inputs | {
+        option.attributes["value"] for option in options if "selected" in option.attributes
+    }
 
 
 def test_defaults_apply_without_settings(as_viewer: Client) -> None:
     html = shown(as_viewer)
-    assert chosen(html) == {"theme=", "density=", "keys=on", ""}
+    assert chosen(html) == {"theme=", "density=", "date_order=", "hours=", "keys=on", ""}
     assert set(html_attributes(html)) == {"lang"}
 
 
@@ -68,7 +70,7 @@ def test_an_invalid_choice_is_rejected_with_a_message(as_viewer: Client, field: 
     assert set(html_attributes(shown(as_viewer))) == {"lang"}
 
 
-def test_one_checkbox_shows_times_in_utc_and_names_the_zone(as_viewer: Client) -> None:
+def test_one_checkbox_shows_times_in_utc(as_viewer: Client) -> None:
     as_viewer.cookies["pressroom_timezone"] = "Asia/Tokyo"
     assert elements(shown(as_viewer, "/"), "time")[0].attributes["title"].endswith("JST")
     as_viewer.post("/accounts/utc/", {"utc": "on", "next": "/"})
@@ -108,9 +110,7 @@ def pins(html: str) -> str:
     return text(html[html.index(">", start) + 1 : html.index("</div>", start)])
 
 
-def test_a_pinned_page_is_in_the_sidebar_and_first_in_the_palette(
-    as_viewer: Client, seen: str
-) -> None:
+def test_a_pinned_page_leads_sidebar_and_palette(as_viewer: Client, seen: str) -> None:
     assert "Pinned" not in shown(as_viewer, "/")
     assert pin(as_viewer, "page_1").url == "/"
     assert pins(shown(as_viewer, "/")) == "Pinned Fleet"
@@ -119,7 +119,7 @@ def test_a_pinned_page_is_in_the_sidebar_and_first_in_the_palette(
     assert "Recently visited" not in text(palette.content.decode())
 
 
-def test_a_pin_can_be_removed_on_its_page_and_in_the_settings(as_viewer: Client, seen: str) -> None:
+def test_a_pin_is_removed_on_page_or_settings(as_viewer: Client, seen: str) -> None:
     pin(as_viewer, "page_1")
     assert "Unpin" in text(shown(as_viewer, seen))
     assert "Fleet" in text(shown(as_viewer))
@@ -140,9 +140,9 @@ def test_the_last_twelve_pins_are_saved_once_each(as_viewer: Client) -> None:
     for number in [*range(14), 5]:
         pin(as_viewer, f"page_{number}")
     ids = [
-        one.attributes["value"]
-        for one in elements(shown(as_viewer), "input")
-        if one.attributes.get("name") == "page_id"
+        element.attributes["value"]
+        for element in elements(shown(as_viewer), "input")
+        if element.attributes.get("name") == "page_id"
     ]
     assert ids == [f"page_{number}" for number in (5, 13, 12, 11, 10, 9, 8, 7, 6, 4, 3, 2)]
 
@@ -157,7 +157,7 @@ def test_settings_add_no_query_to_a_request(
 ) -> None:
     as_viewer.post(SETTINGS, CHOSEN)
     as_viewer.cookies.pop(PRESSED_COOKIE)
-    side_counts()  # counted once for the pages of a while
+    shell_state()  # counted once for the pages of a while
     # The session, the person, two of their rights, the count of the bell, and the views.
     with django_assert_num_queries(6):
         as_viewer.get("/accounts/password/")

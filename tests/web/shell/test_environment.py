@@ -12,14 +12,12 @@ from tests.support.html import elements, text
 
 def pills(html: str) -> list[str]:
     """Return the tone of every environment's name on a page."""
-    found = [each.attributes for each in elements(html, "span")]
-    return [each["data-tone"] for each in found if each.get("class") == "badge pill one-line"]
+    options = [element.attributes for element in elements(html, "span")]
+    return [item["data-tone"] for item in options if item.get("class") == "badge pill one-line"]
 
 
 @pytest.mark.django_db
-def test_the_login_page_and_the_shell_show_the_environment_in_its_color(
-    as_viewer: Client, settings: Any
-) -> None:
+def test_login_and_shell_show_the_environment(as_viewer: Client, settings: Any) -> None:
     settings.ENVIRONMENT_NAME, settings.ENVIRONMENT_COLOUR = "Staging <2>", "amber"
     for browser, address in ((Client(), "/accounts/login/"), (as_viewer, "/find/")):
         page = browser.get(address).content.decode()
@@ -40,7 +38,7 @@ def test_two_colors_are_two_tones() -> None:
 
 
 @pytest.mark.django_db
-def test_the_shell_shows_the_services_host_to_signed_in_users(
+def test_the_shell_shows_the_service_host(
     as_viewer: Client, fake_service: FakeService, settings: Any
 ) -> None:
     settings.SERVICE_URL = "https://api.staging.example:8443/base"

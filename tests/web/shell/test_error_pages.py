@@ -19,13 +19,13 @@ from tests.support import wire
 from tests.support.failing_database import losable_database
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
+from tests.support.publish_dialog import ADDRESS, form_in, shown
 from tests.support.publishing_service import PublishingService, accepts
-from tests.web.publishing.test_publish import ADDRESS, form_in, shown
 
 
 def ways_on(html: str) -> list[str]:
     """Return where the links after the heading lead."""
-    return [each.attributes["href"] for each in elements(html.partition("<h1>")[2], "a")]
+    return [element.attributes["href"] for element in elements(html.partition("<h1>")[2], "a")]
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def ways_on(html: str) -> list[str]:
         ("/nowhere/", 404, ["/find/", "/"]),
     ],
 )
-def test_what_is_not_there_or_not_allowed_leads_on_and_not_to_itself(
+def test_missing_or_forbidden_pages_lead_on(
     address: str, status: int, ways: list[str], fake_service: FakeService, as_viewer: Client
 ) -> None:
     answer = as_viewer.get(address)
@@ -45,12 +45,12 @@ def test_what_is_not_there_or_not_allowed_leads_on_and_not_to_itself(
     assert ways_on(answer.content.decode()) == ways
 
 
-def test_a_page_that_is_not_there_is_in_the_section_of_pages(
+def test_a_missing_page_belongs_to_the_pages_section(
     fake_service: FakeService, as_viewer: Client
 ) -> None:
     html = as_viewer.get("/pages/page_1/").content.decode()
-    current = [each for each in elements(html, "a") if each.attributes.get("aria-current")]
-    assert [each.attributes["href"] for each in current] == ["/pages/"]
+    current = [element for element in elements(html, "a") if element.attributes.get("aria-current")]
+    assert [item.attributes["href"] for item in current] == ["/pages/"]
     crumbs = html.partition("<ol>")[2].partition("</ol>")[0]
     assert text(crumbs) == "Pages Not found"
 
@@ -69,9 +69,7 @@ def test_a_failed_call_can_be_tried_again(fake_service: FakeService, as_viewer: 
         ("", ["/"]),
     ],
 )
-def test_a_form_that_failed_leads_back_to_its_page_and_not_to_what_takes_no_get(
-    referer: str, ways: list[str], as_viewer: Client
-) -> None:
+def test_a_failed_form_returns_by_get(referer: str, ways: list[str], as_viewer: Client) -> None:
     refused = {"file": SimpleUploadedFile("any.txt", b"any")}
     answer = as_viewer.post("/accounts/theme/", refused, headers={"Referer": referer})
     assert answer.status_code == 400
@@ -95,7 +93,7 @@ def lost_publish(
         return browser.post(ADDRESS, form, headers=headers or None), form
 
 
-def test_a_publish_whose_outcome_the_database_lost_is_said_to_be_sent_and_unknown(
+def test_a_publish_lost_by_the_database_is_unknown(
     fake_service: FakeService, as_publisher: Client
 ) -> None:
     response, _ = lost_publish(as_publisher, fake_service)
@@ -114,7 +112,7 @@ def test_htmx_gets_the_same_in_a_message(fake_service: FakeService, as_publisher
     assert "<html" not in response.text
 
 
-def test_the_form_sent_again_finds_the_publish_that_the_database_lost(
+def test_a_repeated_form_finds_the_lost_publish(
     fake_service: FakeService, as_publisher: Client
 ) -> None:
     _, form = lost_publish(as_publisher, fake_service)
@@ -127,7 +125,7 @@ def test_the_form_sent_again_finds_the_publish_that_the_database_lost(
     assert Operation.objects.get().outcome == Outcome.ACCEPTED
 
 
-def test_what_never_reached_the_service_is_not_said_to_be_sent(
+def test_an_unsent_change_is_not_called_sent(
     fake_service: FakeService, as_publisher: Client
 ) -> None:
     fake_service.answer = service = PublishingService()
@@ -145,7 +143,7 @@ def test_what_never_reached_the_service_is_not_said_to_be_sent(
     assert "was sent" not in text(response.text)
 
 
-def test_a_page_that_was_created_while_the_database_was_lost_is_not_created_again(
+def test_a_page_created_without_the_database_is_not_repeated(
     fake_service: FakeService, as_publisher: Client
 ) -> None:
     form = {"name": "Spring", "pageType": "outbound", "brandId": "b", "pageContext": "For all."}

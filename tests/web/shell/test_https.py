@@ -30,7 +30,7 @@ def test_without_a_proxy_the_page_names_both_settings() -> None:
     assert "set BEHIND_PROXY=true, or set SECURE_COOKIES=false" in shown
 
 
-def test_behind_a_tls_proxy_that_is_not_trusted_there_is_no_loop() -> None:
+def test_an_untrusted_tls_proxy_causes_no_loop() -> None:
     response = get(**OURS, HTTP_X_FORWARDED_PROTO="https")
     assert response.status_code == 503
     assert "uses https, but BEHIND_PROXY is not set" in text(response.content.decode())
@@ -41,11 +41,11 @@ def test_the_log_names_the_variable_once(caplog: pytest.LogCaptureFixture) -> No
     client = Client(HTTP_X_FORWARDED_PROTO="https")
     for _ in range(3):
         client.get("/")
-    (line,) = [each for each in caplog.messages if "BEHIND_PROXY" in each]
+    (line,) = [message for message in caplog.messages if "BEHIND_PROXY" in message]
     assert line == PROXY_NOT_TRUSTED
 
 
-def test_a_page_at_another_url_than_public_url_is_logged_once(
+def test_a_page_at_another_url_is_logged_once(
     settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.SECURE_SSL_REDIRECT = False
@@ -76,7 +76,7 @@ def test_a_redirect_that_may_lead_to_https_is_sent(environ: dict[str, str]) -> N
     assert (response.status_code, response.url) == (301, "https://testserver/accounts/login/")
 
 
-def test_behind_a_proxy_that_is_trusted_http_leads_to_https(settings: Any) -> None:
+def test_a_trusted_proxy_redirects_http_to_https(settings: Any) -> None:
     settings.BEHIND_PROXY = True
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     assert get(**OURS, HTTP_X_FORWARDED_PROTO="http").status_code == 301
@@ -86,7 +86,7 @@ def test_behind_a_proxy_that_is_trusted_http_leads_to_https(settings: Any) -> No
     "headers", [{}, {"HTTP_X_FORWARDED_PROTO": "HTTPS"}], ids=["none", "other"]
 )
 @pytest.mark.django_db
-def test_behind_a_proxy_that_does_not_send_https_there_is_no_loop(
+def test_a_proxy_without_https_header_causes_no_loop(
     headers: dict[str, str], settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.BEHIND_PROXY = True

@@ -18,7 +18,7 @@ AUDIENCE = "/pages/page_1/audiences/aud_1/"
         "/pages/%00/",
         "/pages/page_1/audiences/%00/",
         f"{AUDIENCE}versions/%2500/publish/",
-        f"{AUDIENCE}versions/ver_2/publish/?operation=%00",
+        f"{AUDIENCE}versions/ver_2/publish/progress/?operation=%00",
         f"{AUDIENCE}versions/compare/?from=%00",
         "/activity/%00/",
         "/webhooks/%00/",
@@ -35,7 +35,7 @@ def test_an_id_with_a_nul_is_not_found(
     "address",
     [f"{AUDIENCE}versions/?before=%00&was=%00", "/activity/?after=%00&target=%00&actor=%00"],
 )
-def test_a_list_that_starts_at_a_nul_starts_at_the_newest(
+def test_a_nul_cursor_starts_at_the_newest(
     address: str, fake_service: FakeService, as_publisher: Client
 ) -> None:
     serve(fake_service, wire.audience())

@@ -60,17 +60,17 @@ def hang(request: httpx.Request) -> httpx.Response:
 
 def buttons_off(html: str) -> list[str]:
     """Return the words of the buttons that are off for the reason in the banner."""
-    found = re.findall(
+    matches = re.findall(
         r"<button[^>]*aria-describedby=\"outage\"[^>]*>(.*?)</button>", html, re.DOTALL
     )
-    return [text(re.sub(r'<[^>]*aria-hidden="true">[^<]*</span>', "", words)) for words in found]
+    return [text(re.sub(r'<[^>]*aria-hidden="true">[^<]*</span>', "", words)) for words in matches]
 
 
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [(refuse, "fake.service refused the connection."), (hang, "The service didn't respond within")],
 )
-def test_every_page_names_the_outage_and_turns_its_buttons_off(
+def test_every_page_names_the_outage_and_disables_buttons(
     mia: Client, fake_service: FakeService, answer: Any, reason: str
 ) -> None:
     fake_service.answer = answer

@@ -36,8 +36,8 @@ def test_no_repr_contains_the_key() -> None:
         service_url="http://service.example",
         service_api_key=KEY,
     )
-    for each in (client, client.pages, environment, failed_call()):
-        assert KEY not in repr(each) + str(each)
+    for item in (client, client.pages, environment, failed_call()):
+        assert KEY not in repr(item) + str(item)
 
 
 def test_no_exception_contains_the_key() -> None:

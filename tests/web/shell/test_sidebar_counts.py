@@ -5,14 +5,15 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core.cache import cache
+from django.db import OperationalError, connection
 from django.test import Client
 
 from dashboard.ledger.models.operations import Outcome
 from tests.support import wire
 from tests.support.fake_service import FakeService
 from tests.support.html import text
+from tests.support.page_list import get, numbered, publish, record
 from tests.support.seeding import seed_audiences, seed_pages
-from tests.web.pages.test_page_list import get, numbered, publish, record
 
 pytestmark = pytest.mark.django_db
 
@@ -48,7 +49,7 @@ def test_audiences_are_counted_as_their_list_has_them(
     )
 
 
-def test_operations_that_need_attention_are_counted_until_they_are_settled(
+def test_operations_need_attention_until_settled(
     as_viewer: Client, vera: User, fake_service: FakeService
 ) -> None:
     publish(vera, "ver_1", Outcome.UNKNOWN)
@@ -76,7 +77,7 @@ def test_anonymous_visitors_see_no_counts(client: Client, fake_service: FakeServ
         assert "1,204" not in client.get(address, follow=True).content.decode()
 
 
-def test_a_count_is_at_least_that_many_until_all_audiences_are_loaded(
+def test_a_count_is_a_minimum_until_audiences_are_loaded(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     record(numbered(2, audiencesCount=2))
@@ -108,3 +109,21 @@ def test_another_process_counts_anew_after_a_press(
     get(as_viewer, "/activity/")
     publish(vera, "ver_1", Outcome.UNKNOWN)
     assert "1 needs attention" in text(get(as_viewer, "/activity/"))
+
+
+def test_a_press_succeeds_though_counting_fails(
+    as_administrator: Client, fake_service: FakeService
+) -> None:
+    seed_pages(wire.page())
+
+    def fail(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if 'FROM "ledger_subscriptionrecord"' in sql:
+            raise OperationalError("server closed the connection unexpectedly")
+        return execute(sql, params, many, context)
+
+    what = {"page_id": "page_1", "audience_id": "", "followed": "1"}
+    headers = {"HX-Request": "true", "HX-Target": "follow"}
+    with connection.execute_wrapper(fail):
+        response = as_administrator.post("/notifications/follow/", what, headers=headers)
+    assert response.status_code == 200
+    assert "count-activity" not in response.text

@@ -8,7 +8,7 @@ from tests.support.html import elements
 
 def reported_text(html: str) -> str:
     texts = [button.attributes.get("data-copy", "") for button in elements(html, "button")]
-    [report] = [each for each in texts if each.startswith("Pressroom")]
+    [report] = [text for text in texts if text.startswith("Pressroom")]
     return report
 
 

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from dashboard.ledger.models import Preferences
+from dashboard.accounts.models import Preferences
 from tests.conftest import logged_in
 from tests.support.html import text
 
@@ -48,7 +48,7 @@ def test_a_complete_form_is_accepted(vera: User) -> None:
 
 
 @pytest.mark.django_db
-def test_an_incomplete_form_is_rejected_before_its_token_is_checked() -> None:
+def test_an_incomplete_form_is_rejected_before_its_token() -> None:
     client = Client(enforce_csrf_checks=True)
     response = post(client, "/accounts/login/", b"username=ve", length=100)
     assert response.status_code == 400

@@ -7,35 +7,37 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.web.ui.csv import BYTE_ORDER_MARK, csv_response
+from dashboard.web.ui.csv import BYTE_ORDER_MARK, Cell, csv_response
+
+CELLS = (Cell("one", lambda row: row[0]), Cell("two", lambda row: row[1]))
 
 
 def read_back(*rows: tuple[object, ...]) -> list[list[str]]:
-    answer = csv_response("table.csv", ["one", "two"], rows)
+    answer = csv_response("table.csv", CELLS, rows)
     text = b"".join(answer).decode()  # type: ignore[arg-type]
     assert text.startswith(BYTE_ORDER_MARK)
     return list(csv.reader(io.StringIO(text.removeprefix(BYTE_ORDER_MARK), newline="")))
 
 
 def test_a_table_is_saved_under_its_name() -> None:
-    answer = csv_response("table.csv", ["one"], [])
+    answer = csv_response("table.csv", CELLS, [])
     assert answer["Content-Disposition"] == 'attachment; filename="table.csv"'
     assert answer["Content-Type"] == "text/csv; charset=utf-8"
 
 
 def test_rows_are_generated_lazily() -> None:
-    made: list[int] = []
+    created: list[int] = []
 
     def rows() -> object:
         for number in range(3):
-            made.append(number)
+            created.append(number)
             yield (number,)
 
-    lines = iter(csv_response("table.csv", ["one"], rows()))  # type: ignore[arg-type]
+    lines = iter(csv_response("table.csv", CELLS[:1], rows()))  # type: ignore[arg-type]
     next(lines)
-    assert made == []
+    assert created == []
     next(lines)
-    assert made == [0]
+    assert created == [0]
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n"])
@@ -52,9 +54,9 @@ CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 
 @given(CELL, CELL)
 def test_a_csv_reader_returns_what_was_written(one: str, two: str) -> None:
-    found = read_back((one, two))[1]
-    assert [cell.removeprefix("'") for cell in found] == [
+    result = read_back((one, two))[1]
+    assert [cell.removeprefix("'") for cell in result] == [
         one.removeprefix("'"),
         two.removeprefix("'"),
     ]
-    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) for cell in found)
+    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) for cell in result)

@@ -93,7 +93,7 @@ def test_an_identifier_of_the_maximum_length_works(
 
 
 @pytest.mark.parametrize(("field", "path"), [("audienceId", "items.1."), ("prospectId", "")])
-def test_an_identifier_too_long_to_store_is_marked_beside_its_audience(
+def test_an_overlong_identifier_is_marked_beside_its_audience(
     field: str, path: str, as_publisher: Client, fake_service: FakeService
 ) -> None:
     serve(fake_service, named(1), named(2, **{field: TOO_LONG}))
@@ -104,7 +104,7 @@ def test_an_identifier_too_long_to_store_is_marked_beside_its_audience(
 
 
 @pytest.mark.parametrize("page_id", ["", TOO_LONG])
-def test_an_identifier_that_fits_no_url_makes_only_its_page_unreadable(
+def test_an_impossible_identifier_spoils_only_its_page(
     page_id: str, as_publisher: Client, fake_service: FakeService
 ) -> None:
     pages = [wire.page(), wire.page(pageId=page_id, name="Odd one")]
@@ -114,7 +114,7 @@ def test_an_identifier_that_fits_no_url_makes_only_its_page_unreadable(
     assert "Odd one items.1.pageId" in words
 
 
-def test_a_url_with_an_identifier_too_long_is_not_found(
+def test_an_overlong_identifier_in_a_url_is_404(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     serve(fake_service, wire.audience())
@@ -129,7 +129,7 @@ def test_any_text_in_any_field_is_recorded_and_shown(
 
     def odd_in(value: Any, name: str = "") -> Any:
         if isinstance(value, dict):
-            return {key: odd_in(each, key) for key, each in value.items()}
+            return {key: odd_in(item, key) for key, item in value.items()}
         return odd if isinstance(value, str) and name not in spared else value
 
     def answer(request: httpx.Request) -> httpx.Response:

@@ -21,7 +21,7 @@ def terms() -> list[str]:
     return list(module.TERMS)
 
 
-def test_the_terms_that_a_newcomer_does_not_know_have_help() -> None:
+def test_unfamiliar_terms_have_help() -> None:
     assert terms() == [
         "new-page-agent",
         "operation-key",
@@ -46,7 +46,7 @@ def test_a_button_opens_the_help_without_a_script(term: str) -> None:
     assert 60 < len(text(html)) < 260
 
 
-def test_a_term_that_a_page_has_twice_has_two_ids() -> None:
+def test_a_repeated_term_gets_two_ids() -> None:
     assert help_for("coverage", "-top") != help_for("coverage")
 
 

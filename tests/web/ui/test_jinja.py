@@ -14,23 +14,16 @@ from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.forms import BaseForm, BoundField
 from django.http import HttpRequest, QueryDict
-from django.template import engines
 from django.template.loader import get_template
 from jinja2 import nodes
 
 from config.settings import BASE_DIR
-from dashboard.web.ui.jinja import JinjaTemplates
+from tests.support.templates import environment
 
 FOLDER = BASE_DIR / "templates"
 TEMPLATES = sorted({*FOLDER.rglob("*.html")} - {*(FOLDER / "django").rglob("*.html")})
 """Those of our own pages: in django/ are templates of Django's admin."""
 DJANGO = (AnonymousUser, BaseForm, BoundField, HttpRequest, QueryDict)
-
-
-def environment() -> jinja2.Environment:
-    engine = engines["jinja"]
-    assert isinstance(engine, JinjaTemplates)
-    return engine.env
 
 
 def parsed(path: Path) -> nodes.Template:
@@ -67,21 +60,21 @@ def our_classes() -> Iterator[type]:
 
 def attributes_not_called(template: nodes.Template) -> set[str]:
     called = {id(call.node) for call in template.find_all(nodes.Call)}
-    return {one.attr for one in template.find_all(nodes.Getattr) if id(one) not in called}
+    return {item.attr for item in template.find_all(nodes.Getattr) if id(item) not in called}
 
 
 def test_a_method_that_a_template_names_is_called() -> None:
-    known = methods()
-    assert {"get_full_path", "non_field_errors", "as_received", "get_outcome_display"} <= known
+    expected = methods()
+    assert {"get_full_path", "non_field_errors", "as_received", "get_outcome_display"} <= expected
     not_called = {
         path.name: names
         for path in TEMPLATES
-        if (names := attributes_not_called(parsed(path)) & known)
+        if (names := attributes_not_called(parsed(path)) & expected)
     }
     assert not_called == {}
 
 
-def test_a_template_compiles_with_every_filter_and_test_it_names() -> None:
+def test_templates_compile_with_every_filter_and_test() -> None:
     wrong = {}
     for path in TEMPLATES:
         name = str(path.relative_to(BASE_DIR / "templates"))
@@ -93,7 +86,7 @@ def test_a_template_compiles_with_every_filter_and_test_it_names() -> None:
 
 
 def test_the_lines_of_a_template_fit_a_screen() -> None:
-    longest = {path.name: max(map(len, path.read_text().splitlines())) for path in TEMPLATES}
+    longest = {str(path): max(map(len, path.read_text().splitlines())) for path in TEMPLATES}
     assert {name: length for name, length in longest.items() if length >= 120} == {}
 
 

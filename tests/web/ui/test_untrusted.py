@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.web.ui.markdown import LINK_REL, MAX_MARKDOWN, is_linkable, render_markdown
-from dashboard.web.ui.untrusted_markup import markdown, safe_link
+from dashboard.web.ui.markup import markdown, safe_link
 from tests.support.hostile_strings import PAYLOADS
 from tests.support.html import elements, text
 
@@ -97,7 +97,7 @@ def test_a_missing_url_is_announced_as_empty() -> None:
     assert "empty" in safe_link(None)
 
 
-def test_a_long_text_shows_how_much_of_it_is_displayed() -> None:
+def test_a_long_text_says_how_much_is_displayed() -> None:
     shown = text(render_markdown("word " * 10_000))
     assert shown.endswith("Showing the first 20,000 of 50,000 characters.")
     assert len(shown) < MAX_MARKDOWN + 100
@@ -107,7 +107,8 @@ def test_a_long_text_shows_how_much_of_it_is_displayed() -> None:
 def test_a_text_made_to_be_slow_is_rendered_quickly(part: str) -> None:
     start = time.process_time()
     render_markdown(part * 30_000)
-    assert time.process_time() - start < 0.2
+    # It takes ten milliseconds; what grows with the square of a text takes minutes.
+    assert time.process_time() - start < 1
 
 
 def test_untrusted_text_is_isolated_from_htmx_and_text_direction() -> None:

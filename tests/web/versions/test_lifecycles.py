@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.models import VersionRecord
-from dashboard.web.versions.lifecycle import DATES, gap_between, lifecycle_of
+from dashboard.web.versions.history import DATES, gap_between, lifecycle_of
 from tests.support import wire
 
 NOW = datetime(2026, 3, 12, 14, 6, tzinfo=UTC)
@@ -30,7 +30,7 @@ def seen_version(number: int, first_seen_at: datetime) -> VersionRecord:
 
 
 @given(st.fixed_dictionaries(dict.fromkeys(NAMES[1:], TEXTS)), TEXTS.filter(bool), st.booleans())
-def test_every_date_is_a_step_once_and_none_is_lost(
+def test_every_date_is_exactly_one_step(
     dates: dict[str, str | None], created: str, is_live: bool
 ) -> None:
     life = lifecycle_of(version(createdAt=created, **dates), is_live=is_live, now=NOW)
@@ -52,10 +52,10 @@ def test_steps_follow_time_and_the_times_between_add_up(
 @given(st.lists(st.tuples(st.integers(-3, 40), st.integers(0, 5)), min_size=2, unique=True))
 def test_seen_numbers_and_gaps_together_are_all_numbers(seen: list[tuple[int, int]]) -> None:
     versions = [seen_version(number, NOW + timedelta(days=day)) for number, day in seen]
-    versions.sort(key=lambda one: one.version_number, reverse=True)
+    versions.sort(key=lambda item: item.version_number, reverse=True)
     gaps = [gap for above, below in pairwise(versions) if (gap := gap_between(above, below))]
     missing = {number for gap in gaps for number in range(gap.first, gap.last + 1)}
-    numbers = {one.version_number for one in versions}
+    numbers = {version.version_number for version in versions}
     assert missing | numbers == set(range(min(numbers), max(numbers) + 1))
     assert not missing & numbers
 
@@ -92,7 +92,7 @@ def test_dates_that_contradict_their_names_are_flagged(differs: dict[str, Any], 
     assert doubt in lifecycle_of(version(**differs), is_live=False, now=NOW).doubts
 
 
-def test_a_version_published_again_after_it_was_archived_is_not_doubted() -> None:
+def test_a_version_republished_after_archiving_is_not_doubted() -> None:
     again = version(
         status="published",
         obsoleteAt="2026-03-02T00:00:00Z",
@@ -101,7 +101,7 @@ def test_a_version_published_again_after_it_was_archived_is_not_doubted() -> Non
         publishedAt="2026-03-03T00:01:00Z",
     )
     life = lifecycle_of(again, is_live=True, now=NOW)
-    assert [step.label for step in life.steps][-2:] == ["Queued", "Published"]
+    assert [step.label for step in life.steps][-2:] == ["Queued", "Live"]
     assert life.doubts == ()
 
 

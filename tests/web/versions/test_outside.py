@@ -11,7 +11,7 @@ from tests.support import wire
 from tests.support.fake_service import FakeService
 from tests.support.html import text
 from tests.support.one_audience import get, serve
-from tests.support.seeding import seed_outside_publish
+from tests.support.seeding import seed_publication
 
 pytestmark = pytest.mark.django_db
 
@@ -29,22 +29,22 @@ def rows(client: Client) -> dict[str, str]:
     return {part.split('"', 1)[0]: text(f"<li {part}") for part in parts}
 
 
-def test_only_the_version_that_was_published_outside_has_the_mark(as_viewer: Client) -> None:
-    seed_outside_publish(1)
+def test_only_an_outside_publish_has_the_mark(as_viewer: Client) -> None:
+    seed_publication(1)
     marked = {version_id: row.count(MARK) for version_id, row in rows(as_viewer).items()}
     assert marked == {"ver_2": 0, "ver_1": 1}
     assert "No operation on record." in rows(as_viewer)["ver_1"]
 
 
 def test_each_of_the_last_three_times_is_shown(as_viewer: Client) -> None:
-    for day in range(4):
+    for day in (3, 2, 1, 0):
         at = timezone.now() - timedelta(days=day)
-        seed_outside_publish(1, published_at=at, noticed_at=at)
+        seed_publication(1, started_at=at)
     assert rows(as_viewer)["ver_1"].count(MARK) == 3
 
 
-def test_a_version_without_a_date_has_the_time_when_it_was_noticed(as_viewer: Client) -> None:
-    seed_outside_publish(1, published_at=None)
+def test_an_undated_version_has_the_time_it_was_noticed(as_viewer: Client) -> None:
+    seed_publication(1, published_at=None, is_start_seen=True)
     assert MARK in rows(as_viewer)["ver_1"]
 
 
@@ -52,11 +52,11 @@ def test_a_version_without_a_date_has_the_time_when_it_was_noticed(as_viewer: Cl
 def test_the_same_version_id_elsewhere_is_another_version(
     as_viewer: Client, ids: dict[str, Any]
 ) -> None:
-    seed_outside_publish(1, **ids)
+    seed_publication(1, **ids)
     assert MARK not in rows(as_viewer)["ver_1"]
 
 
-def test_what_goes_live_while_the_page_is_open_is_marked(
+def test_a_version_going_live_is_marked_at_once(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     assert MARK not in rows(as_viewer)["ver_2"]

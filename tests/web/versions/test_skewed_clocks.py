@@ -85,7 +85,7 @@ def test_clocks_that_agree_are_not_mentioned(as_viewer: Client, serve: Serve) ->
         ("9999-12-31T23:59:59Z", "days"),
     ],
 )
-def test_a_version_queued_in_the_future_is_stuck_by_when_it_was_seen(
+def test_a_future_queue_time_counts_from_first_seen(
     as_viewer: Client, serve: Serve, queued_at: Any, ahead: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queued_at = queued_at if isinstance(queued_at, str) else from_now(**queued_at)

@@ -58,7 +58,7 @@ def test_versions_are_chosen_by_id_or_by_name(
 
 
 @pytest.mark.usefixtures("three")
-def test_each_option_has_the_number_and_the_status_of_its_version(as_viewer: Client) -> None:
+def test_options_have_the_number_and_status_of_their_version(as_viewer: Client) -> None:
     second = wire.version(status="published", publishedAt="2026-01-20T00:00:00Z")
     record_version("page_1", AudienceVersion.model_validate(second))
     page = get(as_viewer, "version-compare", **{"from": "previous", "to": "ver_3"})
@@ -73,15 +73,13 @@ def test_each_option_has_the_number_and_the_status_of_its_version(as_viewer: Cli
 
 @pytest.mark.parametrize("status", ["published", "archived"])
 @pytest.mark.usefixtures("three")
-def test_an_earlier_live_version_is_superseded_wherever_its_status_is_shown(
-    status: str, as_viewer: Client
-) -> None:
+def test_an_earlier_live_version_is_superseded_everywhere(status: str, as_viewer: Client) -> None:
     second = wire.version(status=status, publishedAt="2026-01-20T00:00:00Z")
     record_version("page_1", AudienceVersion.model_validate(second))
     page = get(as_viewer, "version-compare", **{"from": "ver_2", "to": "live"})
     seen = text(page)
-    assert f"status Differs Superseded last seen as {status} Live now" in seen
-    assert headings(page) == ["Version 2 Superseded", "Version 1 Live now"]
+    assert f"status Differs Superseded last seen as {status} Live" in seen
+    assert headings(page) == ["Version 2 Superseded", "Version 1 Live"]
     assert "2, superseded" in seen
 
 
@@ -113,15 +111,15 @@ def test_the_unified_layout_shows_one_text(as_viewer: Client) -> None:
 
 
 @pytest.mark.usefixtures("three")
-def test_fields_are_side_by_side_and_marked_if_they_differ(as_viewer: Client) -> None:
+def test_differing_fields_are_marked_side_by_side(as_viewer: Client) -> None:
     seen = text(get(as_viewer, "version-compare"))
-    assert "status Differs Live now Draft" in seen
+    assert "status Differs Live Draft" in seen
     assert "isNewPageAgent true true" in seen
     assert "queueDurationMs Differs 38,000 —empty" in seen
 
 
 @pytest.mark.usefixtures("three")
-def test_what_the_service_no_longer_returns_has_the_time_it_was_seen(as_viewer: Client) -> None:
+def test_a_vanished_object_shows_when_it_was_seen(as_viewer: Client) -> None:
     VersionRecord.objects.filter(version_id="ver_2").update(
         last_seen_at=datetime(2025, 11, 18, 12, tzinfo=UTC)
     )
@@ -170,7 +168,7 @@ def test_a_version_compared_with_itself_has_a_hint(as_viewer: Client) -> None:
 
 
 @pytest.mark.usefixtures("three")
-def test_an_unknown_version_is_reported_and_the_others_are_offered(as_viewer: Client) -> None:
+def test_an_unknown_version_is_reported_with_alternatives(as_viewer: Client) -> None:
     query = {"from": "<b>ver_9", "to": "latest"}
     page = get(as_viewer, "version-compare", status=404, **query)
     assert "No version <b>ver_9 is recorded for this audience." in text(page)
@@ -219,7 +217,7 @@ def test_fields_beyond_the_spec_are_compared_too(
     assert "simmering" in seen
 
 
-def test_without_a_response_recorded_versions_are_compared_and_publishing_disabled(
+def test_an_outage_compares_recorded_versions_only(
     fake_service: FakeService, as_publisher: Client
 ) -> None:
     record_audiences("page_1", [Audience.model_validate(wire.audience())])
@@ -285,7 +283,7 @@ def headings(html: str) -> list[str]:
 
 
 @pytest.mark.parametrize("query", [{}, {"from": "live", "to": "latest"}, {"layout": "text"}])
-def test_a_version_in_progress_is_followed_until_it_is_settled(
+def test_a_version_in_progress_is_followed_until_settled(
     query: dict[str, str], fake_service: FakeService, as_viewer: Client
 ) -> None:
     serve(fake_service, in_progress())
@@ -305,17 +303,17 @@ def test_a_version_in_progress_is_followed_until_it_is_settled(
     assert poll_in(part)["hx-get"].startswith(poll_in(page)["hx-get"].split("&was=")[0])
 
 
-def test_the_badges_above_both_texts_change_with_what_is_live(
+def test_badges_above_texts_follow_what_is_live(
     fake_service: FakeService, as_viewer: Client
 ) -> None:
     serve(fake_service, in_progress())
     page = get(as_viewer, "version-compare")
-    assert headings(page) == ["Version 1 Live now", "Version 2 Queued"]
+    assert headings(page) == ["Version 1 Live", "Version 2 Queued"]
     serve(fake_service, live_audience())
-    assert headings(next_part(as_viewer, page)) == ["Version 1 Superseded", "Version 2 Live now"]
+    assert headings(next_part(as_viewer, page)) == ["Version 1 Superseded", "Version 2 Live"]
 
 
-def test_the_button_that_publishes_goes_once_it_is_published_from_here(
+def test_the_publish_button_goes_once_published(
     fake_service: FakeService, as_publisher: Client
 ) -> None:
     serve(fake_service, wire.audience())

@@ -57,7 +57,7 @@ def test_an_empty_list_shows_how_to_fill_it(as_administrator: Client, as_viewer:
     assert "Administrators can add them by ID." in shown(as_viewer)
 
 
-def test_the_list_shows_the_last_known_state_without_a_call(
+def test_the_list_shows_last_known_without_a_call(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     known()
@@ -108,7 +108,9 @@ def test_a_longer_list_costs_no_more_queries(
         ("?event=page.deleted", {"d"}),
         ("?state=on&event=null", set()),
         ("?state=maybe", {"a", "b", "c", "d"}),
-        ("?event=%00", set()),
+        ("?event=%00", {"a", "b", "c", "d"}),
+        ("?event=%00null", {"b"}),
+        ("?event=", {"a", "b", "c", "d"}),
     ],
 )
 def test_the_address_filters_by_state_and_event(
@@ -120,22 +122,22 @@ def test_the_address_filters_by_state_and_event(
     known(subscriptionId="d", events=["page.deleted"])
     page = as_viewer.get(LIST + query).text
     links = {element.attributes.get("href", "") for element in elements(page, "a")}
-    assert {each for each in "abcd" if detail(each) in links} == ids
+    assert {item for item in "abcd" if detail(item) in links} == ids
 
 
-def test_filters_that_fit_nothing_say_so_and_can_be_cleared(as_viewer: Client) -> None:
+def test_filters_without_matches_can_be_cleared(as_viewer: Client) -> None:
     known()
     assert "No subscriptions match" in shown(as_viewer, f"{LIST}?event=null")
 
 
-def test_an_event_that_the_spec_does_not_have_can_be_filtered_by(as_viewer: Client) -> None:
+def test_an_unknown_event_can_be_filtered(as_viewer: Client) -> None:
     known(events=["page.deleted"])
     options = elements(as_viewer.get(f"{LIST}?event=page.deleted").text, "option")
     assert "page.deleted" in as_viewer.get(LIST).text
     assert sum("selected" in option.attributes for option in options) == 1
 
 
-def test_a_record_that_cannot_be_read_is_still_a_row(
+def test_an_unreadable_record_is_still_a_row(
     as_administrator: Client,
 ) -> None:
     record = known()
@@ -169,9 +171,7 @@ def test_the_last_failed_change_is_shown_in_its_row(as_viewer: Client, paula: Us
     assert reverse("operation-detail", args=["key"]) in page
 
 
-def test_a_change_in_progress_is_in_its_row_only_once_it_was_interrupted(
-    as_viewer: Client, paula: User
-) -> None:
+def test_an_interrupted_change_appears_in_its_row(as_viewer: Client, paula: User) -> None:
     known()
     begin(
         operation_key="key",
@@ -246,7 +246,7 @@ def test_a_viewer_may_read_listed_subscriptions_and_nothing_else(
 # Adding
 
 
-def test_a_subscription_is_added_by_its_id_and_read_at_once(as_administrator: Client) -> None:
+def test_an_added_subscription_is_read_at_once(as_administrator: Client) -> None:
     there = make_subscription(events=None)
     answer = as_administrator.post(
         ADD, {"subscription_id": f" {there.id} ", "label": "Warehouse"}, follow=True
@@ -263,7 +263,7 @@ def test_the_url_that_adds_leads_to_the_list(as_administrator: Client) -> None:
     assert as_administrator.get(ADD)["Location"] == LIST
 
 
-def test_a_refresh_after_a_wrong_id_is_sent_to_the_list(as_administrator: Client) -> None:
+def test_a_refresh_after_a_wrong_id_opens_the_list(as_administrator: Client) -> None:
     known()
     page = as_administrator.post(ADD, {"subscription_id": ""}).text
     assert {form.attributes["action"] for form in elements(page, "form")} >= {LIST, ADD}
@@ -271,12 +271,13 @@ def test_a_refresh_after_a_wrong_id_is_sent_to_the_list(as_administrator: Client
     assert refresh.attributes["action"] == refresh.attributes["hx-post"] == LIST
 
 
-def test_a_wrong_id_brings_the_services_words_to_the_field(as_administrator: Client) -> None:
+def test_a_wrong_id_shows_the_service_s_words(as_administrator: Client) -> None:
     answer = as_administrator.post(ADD, {"subscription_id": "whs_wrong", "label": "Kept"})
     assert answer.status_code == 422
     assert "Webhook subscription not found." in text(answer.text)
     fields = {
-        each.attributes.get("name"): each.attributes for each in elements(answer.text, "input")
+        element.attributes.get("name"): element.attributes
+        for element in elements(answer.text, "input")
     }
     assert fields["subscription_id"]["value"] == "whs_wrong"
     assert fields["subscription_id"]["aria-invalid"] == "true"
@@ -305,7 +306,7 @@ def test_adding_twice_gives_an_error_and_sends_nothing(
         ({"subscription_id": "whs_1", "label": "x" * 121}, "at most 120 characters"),
     ],
 )
-def test_an_invalid_id_or_label_is_rejected_before_anything_is_sent(
+def test_an_invalid_id_or_label_is_not_sent(
     as_administrator: Client, fake_service: FakeService, data: dict[str, str], said: str
 ) -> None:
     answer = as_administrator.post(ADD, data)
@@ -336,7 +337,7 @@ def test_what_the_service_does_not_give_is_not_added(
 
 
 @pytest.mark.parametrize("odd", ["a/b?c#d%2F é…", "new"])
-def test_an_id_of_any_characters_is_added_and_has_a_page(
+def test_an_id_with_any_characters_has_a_page(
     as_administrator: Client, fake_service: FakeService, odd: str
 ) -> None:
     fake_service.answers(200, json=wire.subscription(subscriptionId=odd, another="field"))
@@ -361,9 +362,7 @@ def test_reading_is_a_change_of_nothing_and_no_operation(
     assert Operation.objects.count() == 0
 
 
-def test_refreshing_all_updates_those_that_respond_and_explains_the_others(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_refreshing_updates_what_responds(as_viewer: Client, fake_service: FakeService) -> None:
     for name in "abc":
         known(subscriptionId=name, label=name)
 
@@ -403,9 +402,7 @@ def test_reading_all_reads_those_that_are_filtered(
     assert [request.url.path.rpartition("/")[2] for request in fake_service.sent] == ["whs_off"]
 
 
-def test_one_press_reads_at_most_64_those_seen_longest_ago_first(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_one_press_reads_the_64_oldest(as_viewer: Client, fake_service: FakeService) -> None:
     now = timezone.now()
     for number in range(70):
         record = known(subscriptionId=f"whs_{number}")
@@ -488,7 +485,7 @@ def test_a_label_is_given_and_changed_here_alone(
     assert not Operation.objects.exists()
 
 
-def test_a_label_that_is_too_long_stays_in_its_field(
+def test_an_overlong_label_stays_in_its_field(
     as_administrator: Client, fake_service: FakeService
 ) -> None:
     known()
@@ -498,7 +495,7 @@ def test_a_label_that_is_too_long_stays_in_its_field(
     assert SubscriptionRecord.objects.get().label == "CRM"
 
 
-def test_a_subscription_off_the_list_has_a_page_that_leads_on(
+def test_an_unlisted_subscription_has_a_page(
     as_administrator: Client, as_viewer: Client, fake_service: FakeService
 ) -> None:
     page = as_administrator.get(detail("whs/gone"))

@@ -9,15 +9,12 @@ from dashboard.accounts.second_factor.policy import reset_second_factor
 
 
 class Command(BaseCommand):
-    """Delete all factors of one user, and record it."""
-
     help = "Remove a user's app, passkeys and recovery codes, so that the password alone signs in."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", metavar="NAME", help="username")
 
     def handle(self, *, name: str, **options: Any) -> None:
-        """Reset the factors. Raises CommandError if there is no such user."""
         user = User.objects.filter(username=name).first()
         if user is None:
             raise CommandError(f"No user is named {name}.")

@@ -4,22 +4,23 @@ Several may run at the same time on different ports, and serve the same data.
 """
 
 import socket
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.files import locks
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.utils import timezone
+from django.db import connection, connections
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from dashboard.demo.database import (
-    delete_database,
-    has_demo_accounts,
-    prepared_database,
-    refuse_other_accounts,
-)
+from config.environment import create_private
+from dashboard import clock
 from dashboard.demo.load import GROUPS, SampleService, fill, sample_service, subscribe_receiver
 from dashboard.server.gunicorn import serve
 from dashboard.server.options import count, port
@@ -40,8 +41,6 @@ Pressroom is running on {address}
 
 
 class Command(BaseCommand):
-    """Prepare a database with sample data and accounts, and serve it on localhost."""
-
     help = "Create sample data and accounts, and serve Pressroom on 127.0.0.1."
     requires_migrations_checks = False
 
@@ -52,11 +51,10 @@ class Command(BaseCommand):
         parser.add_argument("--fresh", action="store_true", help="start over with new data")
 
     def handle(self, *, port: int, people: int, fresh: bool, **options: Any) -> None:
-        """Prepare what is missing, then serve until stopped."""
         if not settings.EMBEDDED_API:
             raise CommandError("SERVICE_URL is set, but the demo has its own service: unset it.")
         _require_free_port(port)
-        sample = sample_service(timezone.now())
+        sample = sample_service(clock.now())
         address = f"http://{HOST}:{port}/"
         try:
             with prepared_database(lambda: _prepare(sample, people, fresh=fresh), fresh=fresh):
@@ -78,7 +76,16 @@ class Command(BaseCommand):
 
 
 def _prepare(sample: SampleService, people: int, *, fresh: bool) -> None:
-    with ThreadPoolExecutor(1) as aside, _bar() as bar:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    console = Console()
+    bar = Progress(
+        *columns,
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    with ThreadPoolExecutor(1) as aside, bar:
         task = bar.add_task("Preparing the database", total=None)
 
         def report(text: str, done: int = 0, total: int = 0) -> None:
@@ -86,8 +93,16 @@ def _prepare(sample: SampleService, people: int, *, fresh: bool) -> None:
 
         # Compressing takes as long as creating the data, and uses the other core.
         collected = aside.submit(collect_static)
-        is_demo = sample.is_loaded() and has_demo_accounts()
-        refuse_other_accounts(is_demo=is_demo)
+        has_accounts = "auth_user" in connection.introspection.table_names()
+        ours = User.objects.filter(username__in=GROUPS)
+        # Others may have been added since.
+        is_demo = has_accounts and sample.is_loaded() and ours.exists()
+        if has_accounts and not is_demo and User.objects.exclude(pk__in=ours).exists():
+            # Our passwords are public.
+            raise CommandError(
+                "DATABASE_URL names a database with accounts that the demo did not create: "
+                "unset it."
+            )
         if fresh:
             delete_database()
         call_command("migrate", verbosity=0)
@@ -95,14 +110,6 @@ def _prepare(sample: SampleService, people: int, *, fresh: bool) -> None:
             fill(sample, people=people, progress=report)
         bar.update(task, description="Compressing static files", total=None)
         collected.result()
-
-
-def _bar() -> Progress:
-    """Return a progress bar for a terminal, which disappears at the end."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    console = Console()
-    quiet = not console.is_terminal
-    return Progress(*columns, TimeRemainingColumn(), console=console, transient=True, disable=quiet)
 
 
 def _require_free_port(port: int) -> None:
@@ -113,3 +120,33 @@ def _require_free_port(port: int) -> None:
         except OSError:
             message = f"Port {port} is unavailable: choose another with --port, or free it."
             raise CommandError(message) from None
+
+
+@contextmanager
+def prepared_database(prepare: Callable[[], None], *, fresh: bool) -> Iterator[None]:
+    """Prepare the data unless another demo serves it, and hold a shared lock meanwhile.
+
+    Several demos may serve the same data on different ports: the first prepares it, the others
+    wait. Raises CommandError for `fresh` if another demo uses the data.
+    """
+    lock = Path(settings.STATIC_ROOT).parent / "demo.lock"
+    if connection.vendor == "sqlite":
+        lock = Path(f"{connection.settings_dict['NAME']}.lock")
+    with lock.open("w") as file:
+        is_ours = locks.lock(file, locks.LOCK_EX | locks.LOCK_NB)
+        if fresh and not is_ours:
+            raise CommandError("Another demo is using this data: stop it before --fresh.")
+        if is_ours:
+            prepare()
+        locks.lock(file, locks.LOCK_SH)
+        yield
+
+
+def delete_database() -> None:
+    if connection.vendor != "sqlite":
+        raise CommandError("--fresh only works with SQLite: use an empty database instead.")
+    connections.close_all()
+    name = connection.settings_dict["NAME"]
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{name}{suffix}").unlink(missing_ok=True)
+    create_private(Path(name))

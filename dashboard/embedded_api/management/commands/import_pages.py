@@ -13,26 +13,21 @@ from dashboard.embedded_api.management.common import (
     require_embedded_api,
 )
 from dashboard.embedded_api.models import Page
-from dashboard.embedded_api.page_creation import new_page
 from dashboard.embedded_api.parser import parse_json
 from dashboard.embedded_api.problems import FieldError, ProblemError, field_error
-from dashboard.embedded_api.requests import NewPage
+from dashboard.embedded_api.requests import NewPage, new_page
 
 
 class Command(BaseCommand):
-    """Create pages as the API does. Each run creates new pages."""
-
     help = (
         'Create pages from a JSON file: one body of "Create page", or a list of them. All are '
         "checked first; if one is invalid, none is created."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the file, the tenant and the dry run."""
         add_source_arguments(parser, ".json")
 
     def handle(self, *, file: str, tenant: str, dry_run: bool, **options: Any) -> None:
-        """Create the pages. Raises CommandError if any is invalid."""
         require_embedded_api()
         owner = find_tenant(tenant, is_dry_run=dry_run)
         with opened(file) as source:
@@ -51,7 +46,6 @@ class Command(BaseCommand):
             self.stdout.write(f"{verb}: {len(pages):,} {'page' if len(pages) == 1 else 'pages'}.")
 
     def _read(self, value: Any) -> list[NewPage]:
-        """Return the requests of one body, or of a list of them. Raises CommandError."""
         bodies = value if isinstance(value, list) else [value]
         requests, errors, invalid = [], list[FieldError](), 0
         for index, body in enumerate(bodies):
@@ -60,7 +54,10 @@ class Command(BaseCommand):
             except ValidationError as error:
                 invalid += 1
                 start = [str(index)] if isinstance(value, list) else []
-                errors += [_error(each, start) for each in error.errors()]
+                for problem in map(field_error, error.errors()):
+                    # Its path in the file: `2.actions.0.url`.
+                    path = ".".join([*start, *filter(None, [problem.path])])
+                    errors.append(FieldError(path=path, message=problem.message))
         if errors:
             self._list(errors)
             counts = f"{invalid:,} of {len(bodies):,}"
@@ -70,10 +67,3 @@ class Command(BaseCommand):
     def _list(self, errors: list[FieldError]) -> None:
         for error in errors:
             self.stderr.write(f"{error.path or 'The page'}: {error.message}")
-
-
-def _error(error: Any, start: list[str]) -> FieldError:
-    """Return an error with its path in the file: `2.actions.0.url`."""
-    found = field_error(error)
-    path = ".".join([*start, *filter(None, [found.path])])
-    return FieldError(path=path, message=found.message)

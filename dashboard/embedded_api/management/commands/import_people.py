@@ -20,9 +20,9 @@ from dashboard.embedded_api.management.common import (
 )
 from dashboard.embedded_api.people_csv import HeaderError, RejectedLine
 from dashboard.embedded_api.people_import import PeopleImport
-from dashboard.spreadsheet_cells import escape_formula
+from dashboard.texts import escape_formula
 
-MAX_SHOWN = 20
+MAX_LISTED = 20
 """Rejected lines on standard error; `--report` has all."""
 
 
@@ -38,7 +38,6 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the file, the tenant, the dry run and the report."""
         add_source_arguments(parser, ".csv")
         parser.add_argument(
             "--report", metavar="REPORT.csv", help="write rejected lines, with reasons, to a file"
@@ -47,7 +46,6 @@ class Command(BaseCommand):
     def handle(
         self, *, file: str, tenant: str, dry_run: bool, report: str | None, **options: Any
     ) -> None:
-        """Import; raises CommandError, so that the exit code is 1, if a line was rejected."""
         require_embedded_api()
         tenant_id = find_tenant(tenant, is_dry_run=dry_run).pk
         is_quiet = options["verbosity"] == 0
@@ -56,11 +54,14 @@ class Command(BaseCommand):
         with opened(file) as source, self._rejects(report) as on_reject:
             work = PeopleImport(tenant_id, on_reject, is_dry_run=dry_run)
             _run(work, source, is_quiet=is_quiet)
-        summary = _summary(work)
-        if rejected := work.result.rejected:
+        done = work.result
+        counts = f"added {done.added:,}, updated {done.updated:,}, unchanged {done.unchanged:,}."
+        start = "Dry run, nothing was saved. Would be" if dry_run else "People"
+        summary = f"{start}: {counts}"
+        if rejected := done.rejected:
             where = f"in {report}" if report else "listed above"
-            if not report and rejected > MAX_SHOWN:
-                where = f"the first {MAX_SHOWN} are listed above; --report FILE writes all"
+            if not report and rejected > MAX_LISTED:
+                where = f"the first {MAX_LISTED} are listed above; --report FILE writes all"
             raise CommandError(f"{summary} Rejected: {rejected:,} ({where}).")
         if not is_quiet:
             self.stdout.write(summary)
@@ -69,11 +70,11 @@ class Command(BaseCommand):
     def _rejects(self, report: str | None) -> Iterator[Callable[[RejectedLine], None]]:
         """Return what receives rejected lines: a CSV file, or the first ones on standard error."""
         if report is None:
-            shown: list[int] = []
+            listed: list[int] = []
 
             def show(line: RejectedLine) -> None:
-                if len(shown) < MAX_SHOWN:
-                    shown.append(line.number)
+                if len(listed) < MAX_LISTED:
+                    listed.append(line.number)
                     lines = (
                         f"Lines {line.number:,} to {line.last:,}"
                         if line.last
@@ -90,12 +91,12 @@ class Command(BaseCommand):
         with target:
             writer = csv.writer(target)
             writer.writerow(("line", "reason", "text"))
-            yield lambda line: writer.writerow(_report_row(line))
 
+            def report_line(line: RejectedLine) -> None:
+                lines = f"{line.number} to {line.last}" if line.last else line.number
+                writer.writerow((lines, line.reason, escape_formula(line.text)))
 
-def _report_row(line: RejectedLine) -> tuple[object, ...]:
-    lines = f"{line.number} to {line.last}" if line.last else line.number
-    return (lines, line.reason, escape_formula(line.text))
+            yield report_line
 
 
 def _is_same_file(report: str, file: str) -> bool:
@@ -106,10 +107,11 @@ def _is_same_file(report: str, file: str) -> bool:
 
 
 def _run(work: PeopleImport, source: BinaryIO, *, is_quiet: bool) -> None:
-    """Import with a progress bar. Raises CommandError if the import can't go on."""
     try:
+        status = os.fstat(source.fileno())
+        size = status.st_size if stat.S_ISREG(status.st_mode) else None  # None for a pipe.
         with progress_bar(is_quiet=is_quiet) as bar:
-            task = bar.add_task("People", total=_size(source), done=0)
+            task = bar.add_task("People", total=size, done=0)
             work.run(
                 source,
                 on_batch=lambda read: bar.update(task, completed=read, done=work.result.lines),
@@ -119,26 +121,11 @@ def _run(work: PeopleImport, source: BinaryIO, *, is_quiet: bool) -> None:
     except KeyboardInterrupt:
         raise CommandError(_stopped(work), returncode=130) from None
     except IntegrityError:
-        raise CommandError(f"Another import adds the same people. {_stopped(work)}") from None
+        other = "Another import adds the same people. Wait until it has ended."
+        raise CommandError(f"{other} {_stopped(work)}") from None
     except DatabaseError as error:
         reason = str(error).partition("\n")[0]
         raise CommandError(f"The database failed: {reason}. {_stopped(work)}") from None
-
-
-def _size(source: BinaryIO) -> int | None:
-    """Return the size of a file in bytes, or None for a pipe."""
-    status = os.fstat(source.fileno())
-    return status.st_size if stat.S_ISREG(status.st_mode) else None
-
-
-def _summary(work: PeopleImport) -> str:
-    done = work.result
-    counts = f"added {done.added:,}, updated {done.updated:,}, unchanged {done.unchanged:,}."
-    return (
-        f"Dry run, nothing was saved. Would be: {counts}"
-        if work.is_dry_run
-        else f"People: {counts}"
-    )
 
 
 def _stopped(work: PeopleImport) -> str:

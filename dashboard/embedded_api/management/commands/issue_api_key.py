@@ -9,12 +9,9 @@ from dashboard.embedded_api.models import ApiKey
 
 
 class Command(BaseCommand):
-    """Issue a key and write it to standard output, or revoke one by its prefix."""
-
     help = "Issue a key of the embedded API, which is shown once, or revoke one."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add --name and --revoke; exactly one is required."""
         action = parser.add_mutually_exclusive_group(required=True)
         action.add_argument("--name", help="who or what will use the new key")
         action.add_argument(
@@ -22,7 +19,6 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Issue or revoke a key. Raises CommandError if there is no such key."""
         if options["revoke"] is not None:
             self._revoke(options["revoke"])
         elif name := options["name"].strip():

@@ -5,23 +5,20 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
-from django.utils import timezone
 
+from dashboard import clock
 from dashboard.embedded_api.management.common import progress_bar, require_embedded_api
 from dashboard.embedded_api.models import Audience, Page, Person, Subscription
 from dashboard.embedded_api.sample import Sample
 
 
 class Command(BaseCommand):
-    """Load the sample into an empty service."""
-
     help = (
         "Load the pages, audiences, conversations, webhook subscriptions and people of the demo "
         "into an empty service."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the number of people."""
         parser.add_argument(
             "--people", type=_count, default=5_000, metavar="N", help="people (default: 5000)"
         )
@@ -34,7 +31,7 @@ class Command(BaseCommand):
                 "The service already has data. The sample is for an empty one, so that no one "
                 "mistakes it for real data: use another database."
             )
-        sample = Sample(timezone.now())
+        sample = Sample(clock.now())
         try:
             with transaction.atomic(), progress_bar(is_quiet=verbosity == 0) as bar:
                 task = bar.add_task("Loading", total=None, done=0)

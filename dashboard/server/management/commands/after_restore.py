@@ -6,9 +6,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.utils.module_loading import import_string
 
+from dashboard.approvals.changes import void_restored
 from dashboard.ledger.operations import note_restore
 from dashboard.notifications.pruning import drop_restored
-from dashboard.operations.approved_changes import void_restored
 from dashboard.releases.holding import hold_restored
 
 
@@ -18,8 +18,8 @@ class Command(BaseCommand):
     A publish's key counts the recorded publishes. A restored database lacks the latest ones, so
     their keys would repeat, and the service would take a new publish for one already done. What a
     release has sent after the backup is not on record either, so a person decides on the rest. Nor
-    is it known whether what went live meanwhile was published outside Pressroom: it is not
-    listed as such. What was to be delivered when the backup was made is not sent a second time.
+    is it known who published what went live since: the next read marks it as first seen after a
+    restore. What was to be delivered when the backup was made is not sent a second time.
     """
 
     help = (
@@ -29,7 +29,6 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Renew the keys, void requests, hold releases. Running it again does no harm."""
         note_restore()
         # Before releases are held: their owners are to be notified of that.
         dropped = drop_restored()

@@ -14,10 +14,7 @@ _REFUSED = {"25006", "42501"}
 
 
 class Command(migrate.Command):
-    """Apply the migrations."""
-
     def handle(self, *args: Any, **options: Any) -> None:
-        """Migrate; raises CommandError if the database can't be reached or written."""
         try:
             with unlimited_waits():
                 super().handle(*args, **options)

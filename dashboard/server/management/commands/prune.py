@@ -5,12 +5,12 @@ from datetime import timedelta
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
-from django.utils import timezone
 
+from dashboard import clock
 from dashboard.ledger.operations import mark_interrupted_unknown
 from dashboard.ledger.pruning import prunable, prune
-from dashboard.ledger.receiver import delete_old_deliveries
 from dashboard.notifications.pruning import prunable_events, prune_events
+from dashboard.webhooks.receiver import delete_old_deliveries
 
 SHORTEST_DAYS = 30
 """The overview counts operations of 14 days, and drafts and open forms may be as old."""
@@ -27,7 +27,6 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the age and the dry run."""
         parser.add_argument(
             "--older-than",
             type=_days,
@@ -38,18 +37,17 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="report what would be deleted")
 
     def handle(self, *, older_than: int, dry_run: bool, **options: Any) -> None:
-        """Prune, or count what would be deleted."""
-        before = timezone.now() - timedelta(days=older_than)
+        before = clock.now() - timedelta(days=older_than)
         if not dry_run:
             mark_interrupted_unknown()
             delete_old_deliveries()
-        found = prunable(before) if dry_run else prune(before)
+        counts = prunable(before) if dry_run else prune(before)
         events = prunable_events(before) if dry_run else prune_events(before)
         verb = "Would delete" if dry_run else "Deleted"
         self.stdout.write(
             f"{verb}, from before {before:%Y-%m-%d %H:%M} UTC: "
-            f"operations with their attempts: {found.operations}; "
-            f"response bodies of publishes that stay on record: {found.response_bodies}; "
+            f"operations with their attempts: {counts.operations}; "
+            f"response bodies of publishes that stay on record: {counts.response_bodies}; "
             f"events with their notifications: {events}."
         )
 

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from allauth.mfa.models import Authenticator
 from django.apps import apps
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.db.models import Field
 
-from dashboard.accounts.second_factor.reencryption import reencrypt_factors
+from dashboard.accounts.overview import ENCRYPTED_FIELDS
 from dashboard.encryption import DecryptionError, EncryptedText, reencrypt
 
 BATCH_SIZE = 500
@@ -25,8 +26,7 @@ class Command(BaseCommand):
     )
 
     def handle(self, **options: Any) -> None:
-        """Re-encrypt all that can be. Raises CommandError if some can't be decrypted."""
-        lost = [f"second factor of {name}" for name in reencrypt_factors()]
+        lost = [f"second factor of {name}" for name in _reencrypt_factors()]
         for column in _encrypted_columns():
             lost += _reencrypt_column(column)
         if lost:
@@ -39,9 +39,28 @@ class Command(BaseCommand):
         self.stdout.write("Re-encrypted with the current SECRET_KEY.")
 
 
+def _reencrypt_factors() -> list[str]:
+    """Encrypt second factors; return the names of users whose can't be decrypted."""
+    factors = Authenticator.objects.filter(type__in=ENCRYPTED_FIELDS).select_related("user")
+    lost = {factor.user.get_username() for factor in factors if not _reencrypt_factor(factor.pk)}
+    return sorted(lost)
+
+
+@transaction.atomic
+def _reencrypt_factor(number: int) -> bool:
+    row = Authenticator.objects.select_for_update().get(pk=number)
+    name = ENCRYPTED_FIELDS[row.type]
+    try:
+        row.data[name] = reencrypt(row.data[name])
+    except DecryptionError:
+        return False
+    row.save(update_fields=["data"])
+    return True
+
+
 def _encrypted_columns() -> Iterator["Field[Any, Any]"]:
     for model in apps.get_models():
-        yield from (each for each in model._meta.fields if isinstance(each, EncryptedText))
+        yield from (field for field in model._meta.fields if isinstance(field, EncryptedText))
 
 
 def _reencrypt_column(column: "Field[Any, Any]") -> list[str]:
@@ -56,7 +75,6 @@ def _reencrypt_column(column: "Field[Any, Any]") -> list[str]:
 
 @transaction.atomic
 def _reencrypt_rows(column: "Field[Any, Any]", numbers: Sequence[object]) -> list[object]:
-    """Re-encrypt a column of some rows; return the keys of those that can't be decrypted."""
     rows, name = column.model._default_manager, column.attname
     changed, lost = [], []
     for row in rows.select_for_update().filter(pk__in=numbers).exclude(**{name: ""}):

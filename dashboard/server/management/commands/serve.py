@@ -15,8 +15,6 @@ _logger = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
-    """Start the production server on `config.wsgi`."""
-
     help = "Serve the dashboard with gunicorn, after checking settings and migrations."
     # Run in `handle`, which reports each finding in one sentence.
     requires_system_checks = []
@@ -44,7 +42,6 @@ class Command(BaseCommand):
         has_worker: bool,
         **options: Any,
     ) -> None:
-        """Refuse to start on errors, log warnings, then serve."""
         if errors := start_errors():
             raise CommandError(" ".join(errors))
         for warning in (*environment_warnings(), *deployment_warnings()):

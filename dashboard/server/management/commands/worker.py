@@ -10,17 +10,19 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
-from django.utils import timezone
 from django.utils.module_loading import import_string
 
+from dashboard import clock
 from dashboard.ledger.crawls import schedule_first_crawl
+from dashboard.ledger.drafts import DELETE_OLD_DRAFTS
 from dashboard.ledger.operations import MARK_INTERRUPTED
-from dashboard.ledger.pruning import DELETE_EXPIRED
+from dashboard.notifications.recipients import NOTIFY
 from dashboard.notifications.sending import DELIVER_EMAILS, DELIVER_WEBHOOKS
-from dashboard.notifications.watches import WATCH
+from dashboard.notifications.watches import WATCH, WATCH_SERVICE
 from dashboard.releases.hinted_reads import FOLLOW_HINTS
 from dashboard.releases.worker import new_worker_id, run_worker
 from dashboard.service.crawl_task import CRAWL
+from dashboard.webhooks.receiver import DELETE_OLD_DELIVERIES
 from dashboard.work.tasks import WorkerTask
 
 
@@ -45,13 +47,13 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, parent: int | None, **options: Any) -> None:
-        """Work until a signal, or until the server is gone."""
         stop = Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
         worker_id = new_worker_id()
+        clock.measure()
         if settings.CRAWL_RATE:
-            schedule_first_crawl(timezone.now())
+            schedule_first_crawl(clock.now())
         if parent is None:
             self.stdout.write("The worker is running. Press Ctrl+C to stop.")
             self.stdout.flush()
@@ -64,10 +66,9 @@ class Command(BaseCommand):
 
 
 def tasks_beside_releases() -> tuple[WorkerTask, ...]:
-    """Return what a worker does beside releases, by the settings."""
     return (
-        *(DELIVER_EMAILS, DELIVER_WEBHOOKS, WATCH, FOLLOW_HINTS),
-        *(MARK_INTERRUPTED, DELETE_EXPIRED),
+        *(NOTIFY, DELIVER_EMAILS, DELIVER_WEBHOOKS, FOLLOW_HINTS),
+        *(WATCH, WATCH_SERVICE, MARK_INTERRUPTED, DELETE_OLD_DRAFTS, DELETE_OLD_DELIVERIES),
         *((CRAWL,) if settings.CRAWL_RATE else ()),
         *map(import_string, settings.WORKER_TASKS),
     )

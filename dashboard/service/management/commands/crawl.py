@@ -8,10 +8,10 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.utils import timezone
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from dashboard import clock
 from dashboard.ledger.crawls import RETRY_AFTER, let_go_of_crawl, save_crawl, take_crawl
 from dashboard.ledger.models import Crawl
 from dashboard.service.crawl_task import end_crawl
@@ -28,7 +28,6 @@ class Command(BaseCommand):
     help = "Load every page and its audiences once, so that search covers them all."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the rate."""
         parser.add_argument(
             "--rate",
             type=_rate,
@@ -39,14 +38,15 @@ class Command(BaseCommand):
 
     def handle(self, *, rate: float, verbosity: int, **options: Any) -> None:
         """Crawl; raises CommandError, so that the exit code is 1, if something was not read."""
+        clock.measure()
         process_id = f"{socket.gethostname()[:40]}-{os.getpid()}"
-        claim = take_crawl(process_id, timezone.now())
+        claim = take_crawl(process_id, clock.now())
         crawl = claim.row
         try:
             with suppress_call_reports():
                 crawler = self._crawl(claim, rate, is_quiet=verbosity == 0)
         except KeyboardInterrupt:
-            let_go_of_crawl(claim, timezone.now() + RETRY_AFTER)
+            let_go_of_crawl(claim, clock.now() + RETRY_AFTER)
             message = "Stopped. What was loaded is saved; the next crawl starts over."
             raise CommandError(message, returncode=130) from None
         except ClaimLostError:

@@ -10,7 +10,7 @@ from django.core.validators import MaxLengthValidator
 from pydantic.alias_generators import to_camel
 
 from dashboard.contract.wire import WireModel
-from dashboard.web.ui.form_fields import SingleLineField
+from dashboard.web.ui.forms import SingleLineField
 
 _TOO_LONG = "%(show_value)s characters; the limit is %(limit_value)s."
 MAX_ROWS = 50
@@ -38,7 +38,6 @@ class NestedForm(forms.Form):
     wire_model: ClassVar[type[WireModel]]
 
     def __init__(self, typed: SubmittedData, *, path: str = "", submitted: bool) -> None:
-        """Show what was typed; validate it if it was submitted."""
         self.path = path
         data = {self.add_prefix(name): value for name, value in typed.fields.items()}
         super().__init__(
@@ -62,7 +61,6 @@ class NestedForm(forms.Form):
 
     @property
     def row_lists(self) -> list["RowList"]:
-        """The nested lists, to be rendered."""
         return [
             RowList(_list_path(self.path, name), form.noun, form.plural, self.rows[name])
             for name, form in self.lists.items()
@@ -76,7 +74,6 @@ class NestedForm(forms.Form):
 
     @property
     def row_title(self) -> str:
-        """The heading of a row: `Action 2`."""
         return f"{self.noun} {self.number}" if self.number else ""
 
     def request(self) -> WireModel | None:
@@ -84,11 +81,9 @@ class NestedForm(forms.Form):
         return self.wire_model(**self.cleaned_data, **self.row_requests())
 
     def row_requests(self) -> dict[str, list[WireModel | None]]:
-        """Return the objects to send of each nested list."""
         return {name: [row.request() for row in rows] for name, rows in self.rows.items()}
 
     def walk(self) -> Iterator["NestedForm"]:
-        """Yield this form and every nested form, in order."""
         yield self
         for rows in self.rows.values():
             for row in rows:
@@ -97,8 +92,6 @@ class NestedForm(forms.Form):
 
 @dataclass(frozen=True)
 class RowList:
-    """A nested list, to be rendered."""
-
     path: str
     noun: str
     plural: str
@@ -106,7 +99,6 @@ class RowList:
 
     @property
     def is_full(self) -> bool:
-        """Whether no row can be added."""
         return len(self.forms) >= MAX_ROWS
 
 
@@ -135,7 +127,6 @@ def as_data(form: type[NestedForm], typed: SubmittedData, path: str = "") -> dic
 
 
 def typed_from_wire(form: type[NestedForm], wire: Mapping[str, Any]) -> SubmittedData:
-    """Return a form filled from the JSON of an existing object."""
     source = wire.get(form.inside) or {} if form.inside else wire
     values = {name: _as_text(source.get(to_camel(name))) for name in form.base_fields}
     rows = {
@@ -146,7 +137,6 @@ def typed_from_wire(form: type[NestedForm], wire: Mapping[str, Any]) -> Submitte
 
 
 def without_blank_rows(form: type[NestedForm], typed: SubmittedData) -> SubmittedData:
-    """Return what was typed, without the rows that are blank."""
     rows = {
         name: [
             row
@@ -159,7 +149,6 @@ def without_blank_rows(form: type[NestedForm], typed: SubmittedData) -> Submitte
 
 
 def is_empty(form: type[NestedForm], typed: SubmittedData) -> bool:
-    """Return whether a form has no text and no rows."""
     texts = (
         value
         for name, value in typed.fields.items()
@@ -175,7 +164,7 @@ def _list_path(path: str, name: str) -> str:
 def _numbers(data: Mapping[str, Any], path: str) -> list[int]:
     """Return the row numbers that a submitted form has under a path, in order."""
     pattern = re.compile(rf"{re.escape(path)}\.(\d{{1,4}})\.")
-    return sorted({int(found[1]) for name in data if (found := pattern.match(name))})
+    return sorted({int(match[1]) for name in data if (match := pattern.match(name))})
 
 
 def _as_text(value: Any) -> str:

@@ -1,27 +1,68 @@
 """The whole form to create a page: the request of operation 2. Source: spec, Create page."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from dashboard.client import APIError, StatusError
 from dashboard.contract.metadata import MetadataRequest
-from dashboard.contract.pages import PageRequest
+from dashboard.contract.pages import PageRequest, PageType
 from dashboard.web.pages.forms.nested import (
     MAX_ROWS,
     NestedForm,
+    SubmittedData,
+    as_data,
+    edit_rows,
+    is_empty,
+    read_typed,
+    typed_from_wire,
     without_blank_rows,
 )
 from dashboard.web.pages.forms.sections import BasicsForm, MetadataForm
-from dashboard.web.pages.forms.submitted import TypedPage
-from dashboard.web.ui.locale_format import number
+from dashboard.web.ui.formats import number
+
+
+@dataclass
+class TypedPage:
+    basics: SubmittedData
+    metadata: SubmittedData
+
+    def edit_rows(self, command: str) -> str:
+        return edit_rows(BasicsForm, self.basics, command)
+
+
+def typed_page(data: Mapping[str, Any]) -> TypedPage:
+    return TypedPage(read_typed(BasicsForm, data), read_typed(MetadataForm, data, "metadata"))
+
+
+def typed_page_like(wire: Mapping[str, Any]) -> TypedPage:
+    metadata = typed_from_wire(MetadataForm, wire.get("metadata") or {})
+    return TypedPage(typed_from_wire(BasicsForm, wire), metadata)
+
+
+def as_submitted(typed: TypedPage) -> dict[str, str]:
+    """Return the form as a browser would submit it; the inverse of `typed_page`."""
+    basics = as_data(BasicsForm, typed.basics)
+    return basics | as_data(MetadataForm, typed.metadata, "metadata")
+
+
+def is_blank(typed: TypedPage) -> bool:
+    """Return whether nothing was typed; the initial values of a new form do not count."""
+    initial = dict.fromkeys(new_page(brand_id="").basics.fields, "")
+    basics = SubmittedData(typed.basics.fields | initial, typed.basics.rows)
+    return is_empty(BasicsForm, without_blank_rows(BasicsForm, basics)) and is_empty(
+        MetadataForm, typed.metadata
+    )
+
+
+def new_page(*, brand_id: str) -> TypedPage:
+    fields = {"page_type": PageType.INBOUND.value, "brand_id": brand_id}
+    return TypedPage(SubmittedData(fields, {"actions": [SubmittedData()]}), SubmittedData())
 
 
 @dataclass(frozen=True)
 class FormError:
-    """One line of the error summary."""
-
     message: str
     field_id: str = ""
     """The id of the field it is about; empty if there is none."""
@@ -29,8 +70,6 @@ class FormError:
 
 @dataclass(frozen=True)
 class Section:
-    """One line of the form's table of contents."""
-
     anchor: str
     label: str
     rows: int
@@ -41,7 +80,6 @@ class PageForm:
     """The whole form. `submitted` validates it, and drops blank rows."""
 
     def __init__(self, typed: TypedPage, *, submitted: bool, keep_blank_rows: bool = False) -> None:
-        """Create the two nested forms."""
         drops = submitted and not keep_blank_rows
         basics = without_blank_rows(BasicsForm, typed.basics) if drops else typed.basics
         self.basics = BasicsForm(basics, submitted=submitted)
@@ -51,7 +89,6 @@ class PageForm:
 
     @property
     def typed_name(self) -> str:
-        """The name as typed, valid or not."""
         return self._typed.basics.fields.get("name", "")
 
     @property
@@ -63,12 +100,10 @@ class PageForm:
         return MetadataRequest(**texts)
 
     def walk(self) -> Iterator[NestedForm]:
-        """Yield every nested form, in order."""
         yield from self.basics.walk()
         yield self.metadata
 
     def is_valid(self) -> bool:
-        """Return whether every nested form is valid."""
         self._check_rows()
         return not self.problems
 
@@ -91,14 +126,13 @@ class PageForm:
     def request(self) -> PageRequest:
         """Return the body to send. The form has to be valid."""
         basics = self.basics
-        given = basics.cleaned_data | basics.row_requests() | {"metadata": self.metadata.request()}
+        body = basics.cleaned_data | basics.row_requests() | {"metadata": self.metadata.request()}
         # Optional fields that are empty are left out, not sent as null.
         return PageRequest(
-            **{name: value for name, value in given.items() if value not in ("", None)}
+            **{name: value for name, value in body.items() if value not in ("", None)}
         )
 
     def focus_row(self, path: str) -> None:
-        """Set the focus to the first field of the row at a path."""
         for form in self.walk():
             if path and form.path == path:
                 next(iter(form.fields.values())).widget.attrs["data-autofocus"] = ""
@@ -125,7 +159,6 @@ class PageForm:
 
     @property
     def sections(self) -> list["Section"]:
-        """The sections of the form, for its table of contents."""
         lists = [
             Section(
                 rows.path,

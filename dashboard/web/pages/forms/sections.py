@@ -16,7 +16,7 @@ from dashboard.contract.pages import (
     Script,
 )
 from dashboard.web.pages.forms.nested import NestedForm, SubmittedData
-from dashboard.web.ui.form_fields import (
+from dashboard.web.ui.forms import (
     CommaSeparatedField,
     LinkField,
     MultiLineField,
@@ -39,8 +39,6 @@ class ActionForm(NestedForm):
 
 
 class LogoForm(NestedForm):
-    """A logo of an action card."""
-
     noun = "Logo"
     plural = "Logos"
     inside = "image"
@@ -50,13 +48,10 @@ class LogoForm(NestedForm):
     asset_id = SingleLineField(label="Asset ID", mono=True)
 
     def request(self) -> Logo:
-        """Return the logo to send."""
         return Logo(image=Image(**self.cleaned_data))
 
 
 class WidgetForm(NestedForm):
-    """An action card."""
-
     wire_model = ActionCardWidget
     noun = "Widget"
     plural = "Action-card widgets"
@@ -66,8 +61,6 @@ class WidgetForm(NestedForm):
 
 
 class LinkForm(NestedForm):
-    """A footer link."""
-
     wire_model = FooterLink
     noun = "Link"
     plural = "Links"
@@ -77,8 +70,6 @@ class LinkForm(NestedForm):
 
 
 class GroupForm(NestedForm):
-    """A group of footer links."""
-
     wire_model = FooterLinkGroup
     noun = "Group"
     plural = "Footer links"
@@ -88,8 +79,6 @@ class GroupForm(NestedForm):
 
 
 class ScriptForm(NestedForm):
-    """A script of the page."""
-
     wire_model = Script
     noun = "Script"
     plural = "Scripts"
@@ -100,8 +89,6 @@ class ScriptForm(NestedForm):
 
 
 class BasicsForm(NestedForm):
-    """The page itself, with its lists."""
-
     lists = {
         "actions": ActionForm,
         "action_card_widgets": WidgetForm,
@@ -147,7 +134,6 @@ class BasicsForm(NestedForm):
     )
 
     def __init__(self, typed: SubmittedData, **options: Any) -> None:
-        """Offer the typed actions as header action."""
         super().__init__(typed, **options)
         self.fields["brand_id"].widget.attrs["list"] = "brand-suggestions"
         choice = self.fields["header_action_id"]
@@ -178,12 +164,10 @@ class MetadataForm(NestedForm):
 
     @property
     def general(self) -> list[forms.BoundField]:
-        """The fields outside the two cards."""
         return [bound for bound in self if not bound.name.startswith(("og_", "twitter_"))]
 
     @property
     def cards(self) -> list["FieldGroup"]:
-        """The fields of the two cards for shared links."""
         return [
             FieldGroup(label, [bound for bound in self if bound.name.startswith(start)])
             for label, start in (
@@ -194,8 +178,8 @@ class MetadataForm(NestedForm):
 
     def request(self) -> MetadataRequest | None:
         """Return the metadata to send, or None if nothing was typed."""
-        given = {name: value for name, value in self.cleaned_data.items() if value}
-        return MetadataRequest(**given) if given else None
+        body = {name: value for name, value in self.cleaned_data.items() if value}
+        return MetadataRequest(**body) if body else None
 
 
 @dataclass(frozen=True)
@@ -207,21 +191,19 @@ class FieldGroup:
 
     @property
     def set_count(self) -> int:
-        """The number of fields with a value."""
         return sum(bool(bound.value()) for bound in self.fields)
 
     @property
     def is_open(self) -> bool:
-        """Whether a field has a value or an error."""
         return bool(self.set_count) or any(bound.errors for bound in self.fields)
 
 
 def _typed_actions(typed: SubmittedData) -> list[tuple[str, str]]:
     """Return the id and label of each action with an id, without duplicates."""
-    found: dict[str, str] = {}
+    actions: dict[str, str] = {}
     for action in typed.rows.get("actions", []):
         action_id = action.fields.get("action_id", "").strip()
         title = action.fields.get("button_title", "").strip()
         if action_id:
-            found.setdefault(action_id, f"{title} ({action_id})" if title else action_id)
-    return list(found.items())
+            actions.setdefault(action_id, f"{title} ({action_id})" if title else action_id)
+    return list(actions.items())

@@ -1,0 +1,1 @@
+"""The approval of another person: the rule, requests, and changes of webhooks and pages."""

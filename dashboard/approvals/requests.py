@@ -1,0 +1,158 @@
+"""Requests for the approval of another person: made, decided, ended.
+
+What is approved, and what follows from it, is up to the caller: a release, a webhook, a page.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.dispatch import Signal
+
+from dashboard import clock
+from dashboard.approvals.models import MAX_NOTE, ApprovalKind, ApprovalRequest, RequestState, expiry
+from dashboard.approvals.rule import (
+    current_rule,
+    may_publish_in_an_emergency,
+    person_problem,
+    subject_digest,
+)
+from dashboard.ledger.models.operations import actor_name
+
+approval_requested = Signal()
+"""Has the argument `request`, as both below. All are sent by `send_robust`, as those of the ledger,
+in the transaction that records it."""
+approval_decided = Signal()
+"""It was approved or declined."""
+approval_ended = Signal()
+"""It was withdrawn, expired or became void."""
+
+
+class ApprovalError(Exception):
+    """Invalid input, or a decision that is no longer possible: nothing was changed.
+
+    `str(error)` is a sentence for the user, `field` the name of the input it belongs to, or "".
+    """
+
+    def __init__(self, sentence: str, *, field: str = "") -> None:
+        super().__init__(sentence)
+        self.field = field
+
+
+def create_request(
+    kind: ApprovalKind,
+    *,
+    title: str,
+    subject: Mapping[str, Any],
+    note: str,
+    user: User,
+    operation_key: str | None = None,
+) -> ApprovalRequest:
+    """Record a request. Raises ApprovalError if the note is too long, IntegrityError by its key."""
+    now = clock.now()
+    with transaction.atomic():
+        approval = ApprovalRequest.objects.create(
+            kind=kind,
+            title=title,
+            note=valid_note(note),
+            subject=subject,
+            digest=subject_digest(subject),
+            operation_key=operation_key,
+            requested_by=user,
+            requested_by_name=actor_name(user),
+            requested_at=now,
+            expires_at=expiry(now, current_rule().days),
+        )
+        approval_requested.send_robust(sender=ApprovalRequest, approval=approval)
+    return approval
+
+
+def valid_note(note: str) -> str:
+    note = note.strip()
+    if len(note) > MAX_NOTE:
+        sentence = f"The note has {len(note):,} characters. The maximum is {MAX_NOTE:,}."
+        raise ApprovalError(sentence, field="note")
+    if "\0" in note:  # PostgreSQL rejects it.
+        raise ApprovalError("The note has a character that can’t be stored.", field="note")
+    return note
+
+
+def valid_emergency_reason(user: User, reason: str) -> str:
+    """Return why a user publishes without an approval, without spacing around it.
+
+    Raises ApprovalError if the user may not, or gives no reason.
+    """
+    if not may_publish_in_an_emergency(user):
+        raise ApprovalError("Only administrators can publish without an approval.")
+    if not reason.strip():
+        sentence = "Not sent. Enter why it can’t wait for an approval."
+        raise ApprovalError(sentence, field="emergency_reason")
+    try:
+        return valid_note(reason)
+    except ApprovalError as error:
+        raise ApprovalError(str(error), field="emergency_reason") from error
+
+
+@contextmanager
+def locked(approval: ApprovalRequest) -> Iterator[ApprovalRequest]:
+    """Lock an open request for a decision. Raises ApprovalError if it is not open any more."""
+    with transaction.atomic():
+        approval.refresh_from_db(from_queryset=ApprovalRequest.objects.select_for_update())
+        if not approval.is_open:
+            raise ApprovalError(f"{ended_sentence(approval)} Nothing was changed.")
+        if approval.has_expired(clock.now()):
+            raise ApprovalError("The request expired. Nothing was changed.")
+        yield approval
+
+
+def record_decision(
+    approval: ApprovalRequest, user: User, *, is_approved: bool, note: str, shown: str
+) -> None:
+    """Record the decision on a request, within `locked`; `shown` is the digest that was shown.
+
+    Raises ApprovalError if this user may not decide it, or has seen something else.
+    """
+    if problem := person_problem(approval, user):
+        raise ApprovalError(problem)
+    note = valid_note(note)
+    if not is_approved and not note:
+        raise ApprovalError("Enter the reason why you decline.", field="note")
+    if shown != approval.digest:
+        raise ApprovalError("This isn’t the request that you opened. Review it again.")
+    approval.state = RequestState.APPROVED if is_approved else RequestState.DECLINED
+    approval.decided_by, approval.decided_by_name = user, actor_name(user)
+    approval.decided_at, approval.decision_note = clock.now(), note
+    columns = ["state", "decided_by", "decided_by_name", "decided_at", "decision_note"]
+    approval.save(update_fields=columns)
+    approval_decided.send_robust(sender=ApprovalRequest, approval=approval)
+
+
+def end_request(
+    approval: ApprovalRequest,
+    state: RequestState,
+    reason: str,
+    differences: Iterable[Mapping[str, str]] = (),
+) -> None:
+    """Record that nothing more is sent by a request: it is withdrawn, expired or void.
+
+    Nothing if it was ended or declined before. `reason` is a sentence.
+    """
+    with transaction.atomic():
+        approval.refresh_from_db(from_queryset=ApprovalRequest.objects.select_for_update())
+        if approval.state not in (RequestState.OPEN, RequestState.APPROVED):
+            return
+        approval.state, approval.ended_at, approval.end_reason = state, clock.now(), reason
+        approval.differences = [dict(difference) for difference in differences]
+        approval.save(update_fields=["state", "ended_at", "end_reason", "differences"])
+        approval_ended.send_robust(sender=ApprovalRequest, approval=approval)
+
+
+def ended_sentence(approval: ApprovalRequest) -> str:
+    match approval.state:
+        case RequestState.APPROVED:
+            return f"{approval.decided_by_name} already approved it."
+        case RequestState.DECLINED:
+            return f"{approval.decided_by_name} declined it."
+    return approval.end_reason

@@ -1,0 +1,34 @@
+"""Read many rows in several queries, and which values a column has."""
+
+from collections.abc import Collection, Iterator
+from typing import Any, TypeVar
+
+from django.db.models import Model, Q, QuerySet
+
+STEP = 500
+
+ModelT = TypeVar("ModelT", bound=Model)
+
+
+def read_in_steps(rows: "QuerySet[Any, Any]") -> Iterator[Any]:
+    """Yield the rows, which have a `pk`, in their order; at first one query for their keys.
+
+    No cursor stays open between them: a pooler gives each transaction any connection, and a cursor
+    of the database belongs to one. Rows deleted meanwhile are left out.
+    """
+    keys = list(rows.values_list("pk", flat=True))
+    for start in range(0, len(keys), STEP):
+        step = keys[start : start + STEP]
+        by_key = {row.pk: row for row in rows.filter(pk__in=step).order_by()}
+        yield from (by_key[key] for key in step if key in by_key)
+
+
+def existing_values(model: type[Model], column: str, values: Collection[str]) -> set[str]:
+    records = model._default_manager.filter(**{f"{column}__in": values})
+    return {*records.order_by().values_list(column, flat=True).distinct()}
+
+
+def rows_after(rows: QuerySet[ModelT], last: ModelT, *, column: str) -> QuerySet[ModelT]:
+    """Return the rows after `last`, in descending order of a column and the primary key."""
+    value = getattr(last, column)
+    return rows.filter(Q(**{f"{column}__lt": value}) | Q(**{column: value}, pk__lt=last.pk))

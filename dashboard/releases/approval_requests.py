@@ -1,0 +1,205 @@
+"""Have a release approved by another person: ask, approve, decline, withdraw; and when it is void.
+
+Decisions raise ReleaseError or ApprovalError, and then change nothing. The caller checks
+permissions.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from dashboard import clock
+from dashboard.approvals.models import ApprovalRequest, ApprovalRule, RequestState
+from dashboard.approvals.requests import end_request, locked, record_decision
+from dashboard.approvals.rule import right_problem, save_rule
+from dashboard.ledger.models.operations import OperationKind, actor_name
+from dashboard.releases.approval_subjects import Plan, needs_approval, request_for, void_for_plan
+from dashboard.releases.decisions import (
+    NO_SCHEDULE,
+    confirm,
+    decide,
+    decided_by,
+    make_draft,
+    require_unsent,
+    save,
+    scheduled_for,
+    waiting_until,
+)
+from dashboard.releases.drafting import state_sentence
+from dashboard.releases.errors import ReleaseError
+from dashboard.releases.holding import NOT_SENT, hold
+from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseItem, ReleaseState
+from dashboard.releases.reviewing import ItemReview, compare_review
+from dashboard.releases.schedules import ScheduledMoment
+
+RULE_ON = "The approval rule was turned on after it was scheduled. It needs an approval now."
+
+
+def request_approval(
+    release: Release,
+    user: User,
+    typed: str,
+    shown: str,
+    *,
+    moment: ScheduledMoment | None = None,
+    publishes_others: bool = False,
+) -> ApprovalRequest:
+    """Ask another person to approve a release, or the rest of a held one; return the request.
+
+    Its note is the release's. Once approved it is published, or at the moment if there is one.
+    An earlier request or approval is void then. `typed`, `shown` and `publishes_others` as in
+    `decisions.publish`.
+    """
+    with decide(release, ReleaseState.DRAFT, ReleaseState.SCHEDULED, ReleaseState.HELD):
+        if moment:
+            require_unsent(release)
+        confirm(release, typed, shown)
+        plan = Plan(moment.instant if moment else None, publishes_others)
+        void_for_plan(release, plan, f"{actor_name(user)} requested another approval.")
+        save(
+            release,
+            **decided_by(user),
+            **(scheduled_for(moment) if moment else NO_SCHEDULE),
+            state=ReleaseState.WAITING_FOR_APPROVAL,
+            emergency_reason="",
+            publishes_others=publishes_others,
+            needs_check=False,
+        )
+        approval = request_for(release, user)
+        save(release, approval=approval)
+        save(release, wake_at=waiting_until(release))
+    return approval
+
+
+def request_as_read(release: Release) -> datetime:
+    """Request the approval of a locked rollback in its owner's name, once all of it is read.
+
+    It is held instead if nothing of it can be sent, or its owner may no longer publish. Returns the
+    time of its next step.
+    """
+    owner = release.owner
+    if problem := right_problem(owner, release.owner_name, OperationKind.PUBLISH_VERSION):
+        wake_at = hold(release, HoldKind.NOT_ALLOWED, problem)
+    elif owner is None or not release.items.filter(state=ItemState.WAITING).exists():
+        wake_at = hold(release, HoldKind.CHANGED, "No version of it can be rolled back any more.")
+    else:
+        save(release, approval=request_for(release, owner))
+        wake_at = waiting_until(release)
+    return wake_at
+
+
+def requested_by(release: Release, user: User) -> ApprovalRequest | None:
+    waiting = Release.objects.filter(
+        pk=release.pk, state=ReleaseState.WAITING_FOR_APPROVAL, owner=user
+    ).first()
+    return waiting.approval if waiting else None
+
+
+def approve(approval: ApprovalRequest, user: User, *, note: str, shown: str) -> None:
+    """Approve a release exactly as reviewed: a worker checks it once more, and sends it.
+
+    `shown` is the digest of the request on the page where the user decided.
+    """
+    with _decision(approval) as release:
+        record_decision(approval, user, is_approved=True, note=note, shown=shown)
+        now = clock.now()
+        if release.due_at:
+            save(release, state=ReleaseState.SCHEDULED, wake_at=release.due_at)
+        else:
+            save(
+                release,
+                state=ReleaseState.RUNNING,
+                started_at=release.started_at or now,
+                active_at=now,
+                decided_at=now,
+                needs_check=True,
+                wake_at=now,
+            )
+
+
+def decline(approval: ApprovalRequest, user: User, *, note: str, shown: str) -> None:
+    with _decision(approval) as release:
+        record_decision(approval, user, is_approved=False, note=note, shown=shown)
+        _give_back(release, f"{actor_name(user)} declined it.")
+
+
+def withdraw(approval: ApprovalRequest, user: User) -> None:
+    with _decision(approval) as release:
+        reason = f"{actor_name(user)} withdrew the request."
+        end_request(approval, RequestState.WITHDRAWN, reason)
+        _give_back(release, reason)
+
+
+def hold_unapproved(release: Release) -> datetime | None:
+    """Hold a locked release that was not approved in time; return the time of its next step."""
+    now, approval = clock.now(), release.approval
+    if now < waiting_until(release):
+        return None
+    is_due = release.due_at and now >= release.due_at
+    reason = "No one approved it before it was due." if is_due else "The request expired."
+    if approval:
+        end_request(approval, RequestState.EXPIRED, reason)
+    return hold(release, HoldKind.NOT_APPROVED, reason)
+
+
+def void_approval(
+    release: Release, reason: str, differences: Iterable[dict[str, str]] = ()
+) -> None:
+    if release.approval:
+        end_request(release.approval, RequestState.VOID, reason, differences)
+
+
+def approval_differences(
+    release: Release, changed: Sequence[tuple[ReleaseItem, ItemReview]]
+) -> list[dict[str, str]]:
+    if release.approval is None:
+        return []
+    return [
+        {"item": str(item), "what": difference.name, "then": difference.then, "now": difference.now}
+        for item, review in changed
+        for difference in compare_review(item, review)
+        if difference.is_changed
+    ]
+
+
+def change_rule(user: User, rule: ApprovalRule) -> list[Release]:
+    """Put a rule in force; hold and return what is scheduled without an approval it needs.
+
+    What is being sent is held by the worker before the next call. Nothing if it is in force.
+    """
+    with transaction.atomic():
+        held = held_by(rule) if save_rule(rule, user) else []
+        for release in held:
+            wake_at = hold(release, HoldKind.NOT_APPROVED, RULE_ON)
+            save(release, state=ReleaseState.HELD, wake_at=wake_at)
+    return held
+
+
+def held_by(rule: ApprovalRule) -> list[Release]:
+    """Return what is scheduled without an approval, and needs one by a rule; lock it."""
+    scheduled = Release.objects.select_for_update().filter(state=ReleaseState.SCHEDULED)
+    return [release for release in scheduled.filter(approval=None) if needs_approval(release, rule)]
+
+
+@contextmanager
+def _decision(approval: ApprovalRequest) -> Iterator[Release]:
+    """Lock the release of an open request, then the request, in this order like a worker."""
+    release = approval.releases.first()
+    if release is None:
+        raise ReleaseError("This release no longer exists. Nothing was changed.")
+    with decide(release, *ReleaseState), locked(approval):
+        if release.state != ReleaseState.WAITING_FOR_APPROVAL:
+            raise ReleaseError(state_sentence(release))
+        yield release
+
+
+def _give_back(release: Release, reason: str) -> None:
+    """Let a locked release be changed again: as a draft, or held if a part of it was sent."""
+    if release.items.exclude(state__in=NOT_SENT).exists():
+        wake_at = hold(release, HoldKind.NOT_APPROVED, reason)
+        save(release, state=ReleaseState.HELD, wake_at=wake_at)
+    else:
+        make_draft(release)

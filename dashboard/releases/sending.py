@@ -1,0 +1,167 @@
+"""Send an item of a running release, and give it the state that follows from the outcome."""
+
+from datetime import datetime, timedelta
+from typing import TypeAlias
+
+from django.contrib.auth.models import User
+
+from dashboard import clock
+from dashboard.client import APIError, RateLimitedError
+from dashboard.clock import in_words
+from dashboard.ledger.models import Attempt, Operation
+from dashboard.ledger.models.operations import Outcome
+from dashboard.ledger.models.publications import PublicationReason
+from dashboard.ledger.operations import mark_interrupted_unknown, mark_unknown, publish_key
+from dashboard.ledger.queries.audiences import version_last_known
+from dashboard.ledger.queries.operations import operation_by_key, publishes_of
+from dashboard.operations.checking import PublishTarget
+from dashboard.operations.execution import send
+from dashboard.operations.publish import LIST_LAG, begin_publish, is_other_published_since
+from dashboard.operations.verdicts import is_unchanged
+from dashboard.releases.approval_subjects import clearance_of
+from dashboard.releases.following import is_sent_again, message_of
+from dashboard.releases.holding import (
+    MAX_RETRY_AFTER,
+    MIN_PAUSE,
+    hold,
+    note_activity,
+    pause,
+)
+from dashboard.releases.models import (
+    HoldKind,
+    ItemState,
+    Release,
+    ReleaseItem,
+    ReleaseState,
+    item_ended_badly,
+)
+from dashboard.work import claims
+
+Claim: TypeAlias = claims.Claim[Release]
+
+SENDING_POLL = timedelta(seconds=2)
+"""Between looks at a call that another worker may still be making."""
+
+
+def send_item(claim: Claim, item_pk: int) -> datetime:
+    with claim.locked() as release:
+        now = clock.now()
+        item = release.items.get(pk=item_pk)
+        is_running = release.state == ReleaseState.RUNNING and not release.stop_requested_at
+        if not is_running or item.state != ItemState.WAITING or release.owner is None:
+            return now
+        if is_other_published_since(_target(item), item.checked_at):
+            release.needs_check = True
+            release.save(update_fields=["needs_check"])
+            return now
+        operation, attempt = _begin(item, release.owner)
+        item.operation, item.operation_key = operation, operation.operation_key
+        # As on the attempt: so another worker knows that the attempt is this item's.
+        item.sent_at = attempt.sent_at if attempt else now
+        item.state, item.reason = ItemState.SENDING, ""
+        item.save(update_fields=["operation", "operation_key", "state", "sent_at", "reason"])
+        claim.extend()
+    # Without an attempt, somebody else has sent this version, and it is followed.
+    error = send(operation, attempt).error if attempt else None
+    return take_outcome(claim, item, error)
+
+
+def _target(item: ReleaseItem) -> PublishTarget:
+    return PublishTarget(item.page_id, item.audience_id, item.version_id)
+
+
+def _begin(item: ReleaseItem, owner: User) -> tuple[Operation, Attempt | None]:
+    """Record the publish of an item; without an attempt, one by somebody else is in progress."""
+    target = _target(item)
+    publishes = publishes_of(item.page_id, item.audience_id).filter(version_id=item.version_id)
+    last = publishes.order_by("-requested_at", "-pk").first()
+    if last and _may_not_be_listed(last, item):
+        return last, None
+    record = version_last_known(*target)
+    return begin_publish(
+        target,
+        operation_key=publish_key(*target),
+        version=record.version if record else item.version,
+        live=item.live_version,
+        audience_name=item.audience_name,
+        actor=owner,
+        clearance=clearance_of(item.release, item),
+        reason=PublicationReason.RELEASE,
+        note=item.release.note,
+    )
+
+
+def _may_not_be_listed(last: Operation, item: ReleaseItem) -> bool:
+    """Return whether the service has just accepted a publish that its list does not show yet."""
+    is_recent = clock.now() - (last.settled_at or last.requested_at) < LIST_LAG
+    return bool(
+        is_recent and last.outcome == Outcome.ACCEPTED and is_unchanged(last.before, item.version)
+    )
+
+
+def take_outcome(
+    claim: Claim, item: ReleaseItem, error: APIError | None = None, *, is_resumed: bool = False
+) -> datetime:
+    """Give an item that was sent the state that follows from its operation on record.
+
+    `is_resumed`: it was sent in an earlier step, whose worker may have been killed long ago.
+    """
+    mark_interrupted_unknown()
+    if is_resumed and claim.is_takeover and item.sent_at:
+        # Its claim was renewed while the worker waited for the response: that one is gone.
+        mark_unknown(
+            Attempt.objects.filter(
+                operation__operation_key=item.operation_key, sent_at=item.sent_at
+            )
+        )
+    with claim.locked() as release:
+        operation = operation_by_key(item.operation_key)
+        if operation and operation.outcome == Outcome.SENDING:
+            # Another worker, or a person, still waits for the response; at last it is interrupted.
+            return clock.now() + SENDING_POLL
+        if not release.items.filter(pk=item.pk, state=ItemState.SENDING).exists():
+            return clock.now()
+        note_activity(release)
+        item.operation = operation
+        if operation and operation.outcome == Outcome.ACCEPTED:
+            set_state(item, ItemState.IN_PROGRESS)
+        elif operation is None or operation.outcome == Outcome.UNKNOWN:
+            set_state(item, ItemState.UNKNOWN, message_of(operation))
+            release.needs_check = release.needs_check or is_resumed
+            release.save(update_fields=["needs_check"])
+        elif is_sent_again(operation):
+            return _put_back(release, item, message_of(operation), error)
+        else:
+            set_state(item, ItemState.FAILED, message_of(operation))
+        return clock.now()
+
+
+def _put_back(
+    release: Release, item: ReleaseItem, message: str, error: APIError | None
+) -> datetime:
+    """Let an item that was not published wait again, within `locked`, and pause the release."""
+    is_over = release.state in (ReleaseState.CANCELED, ReleaseState.FINISHED)
+    set_state(item, ItemState.CANCELED if is_over else ItemState.WAITING, message)
+    if release.state != ReleaseState.RUNNING:
+        return clock.now()
+    wait = MIN_PAUSE
+    if isinstance(error, RateLimitedError) and error.retry_after_s:
+        wait = max(MIN_PAUSE, timedelta(seconds=error.retry_after_s))
+    if wait > MAX_RETRY_AFTER:
+        later = f"The service accepts the next publish in {in_words(wait)}. {message}"
+        return hold(release, HoldKind.LATE, later)
+    return pause(release, message, wait)
+
+
+def set_state(item: ReleaseItem, state: ItemState, reason: str = "") -> None:
+    """Record the state of an item that was sent, within `locked`; nothing if it is the same."""
+    if (item.state, item.reason) == (state, reason):
+        return
+    item.state, item.reason = state, reason
+    is_open = state in (ItemState.WAITING, ItemState.IN_PROGRESS)
+    item.settled_at = None if is_open else clock.now()
+    if state == ItemState.WAITING:
+        item.sent_at = None
+    item.save(update_fields=["state", "reason", "operation", "settled_at", "sent_at"])
+    if state in (ItemState.FAILED, ItemState.UNKNOWN):
+        item_ended_badly.send_robust(sender=ReleaseItem, item=item)

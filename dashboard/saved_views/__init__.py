@@ -1,0 +1,1 @@
+"""Saved views: the state of a list under a name, of one user or of the team."""

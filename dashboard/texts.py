@@ -1,0 +1,138 @@
+"""Texts: folded for searches, without invisible characters, formulas and secrets.
+
+Search ignores case and accents, the same in every room. Characters that nobody sees change how a
+text reads, or what it equals: they are named. A CSV file may be opened in a spreadsheet, which runs
+formulas: they are escaped. URLs of the webhook receiver, and links in e-mails, have secrets.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+
+_BASE_LETTERS = str.maketrans(
+    {"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "ł": "l", "þ": "th"}
+)
+"""Letters that Unicode does not take apart, as people type them who lack their keyboard."""
+
+
+def fold(text: str) -> str:
+    """Return a text as search compares it: without case, accents and compatibility forms.
+
+    "Kühl" is "kuhl", "Straße" is "strasse", "Łódź" is "lodz". Each character is folded by itself,
+    so a text folds to the folds of its characters in a row; a combining mark folds to nothing.
+    """
+    if text.isascii():
+        return text.lower()
+    # Casefold before the marks go: one of them, the iota below Greek letters, has a capital.
+    letters = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    without_marks = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    return without_marks.translate(_BASE_LETTERS)
+
+
+# Of no use in plain text: controls, soft hyphens, zero-width spaces, marks and overrides of
+# direction. NEL and the line separators count as spacing.
+_HIDDEN = (
+    r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e"
+    r"\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb"
+)
+# Part of the spelling of some languages and of emoji: joiners, variation selectors, fillers, tags.
+_USED = r"\u034f\u115f\u1160\u200c\u200d\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0001-\U000e01ef"
+_EMOJI = ("So", "Sk", "Cn", "Me")
+"""Categories of what joiners and selectors follow in emoji; `Cn` are those too new for Python."""
+# Marks above and below letters, and the vowels and finals of Korean.
+_COMBINING = r"\u0300-\u034e\u0350-\u036f\u0653-\u0655\u093c\u09be\u1161-\u11ff\u3099\u309a"
+
+_ANYWHERE = re.compile(f"[{_HIDDEN}]")
+_IN_CHANGES = re.compile(f"(?P<hidden>[{_HIDDEN}])|(?P<used>[{_USED}])|(?P<mark>[{_COMBINING}])")
+_MARKS = re.compile(f"[{_COMBINING}]*$")
+_OVERRIDES = re.compile(r"[\u202d\u202e]")
+_MAX_MARKS = 8
+"""Marks of one letter that are looked at."""
+
+
+def split_invisible(text: str, *, is_changed: bool) -> Iterator[tuple[str, str]]:
+    """Yield the pieces of a text, each with the name of the invisible character that follows.
+
+    Joiners, variation selectors and letters taken apart are named only in a text that has changed.
+    """
+    end = 0
+    for match in (_IN_CHANGES if is_changed else _ANYWHERE).finditer(text):
+        place, character, kind = match.start(), match[0], match.lastgroup
+        if kind == "used" and place and unicodedata.category(text[place - 1]) in _EMOJI:
+            continue
+        if kind == "mark" and not _is_taken_apart(
+            text[max(place - _MAX_MARKS, 0) : place], character
+        ):
+            continue
+        # A mark is shown on its letter.
+        yield text[end : match.end() if kind == "mark" else place], character_name(character)
+        end = match.end()
+    if text[end:]:
+        yield text[end:], ""
+
+
+def direction_overrides(text: str) -> list[str]:
+    return [character_name(character) for character in sorted(set(_OVERRIDES.findall(text)))]
+
+
+def character_name(character: str) -> str:
+    """Return a character's name, such as `U+202E right-to-left override`."""
+    name = unicodedata.name(character, "control character").lower()
+    return f"U+{ord(character):04X} {name}"
+
+
+def _is_taken_apart(before: str, mark: str) -> bool:
+    marks = _MARKS.search(before)
+    letter = before[marks.start() - 1 :] if marks and marks.start() else before
+    composed = [unicodedata.normalize("NFC", text) for text in (letter, letter + mark)]
+    return len(composed[1]) <= len(composed[0])
+
+
+_STARTS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_ESCAPED = ("'=", "'+", "'-", "'@")
+
+
+def escape_formula(value: object) -> object:
+    """Prefix a text that a spreadsheet would run as a formula with an apostrophe.
+
+    Other values, numbers included, are returned unchanged.
+    """
+    if isinstance(value, str) and value.startswith(_STARTS_A_FORMULA):
+        return f"'{value}"
+    return value
+
+
+def unescape_formula(text: str) -> str:
+    """Return the text that `escape_formula` was given. `text` has no blanks around it."""
+    return text[1:] if text.startswith(_ESCAPED) else text
+
+
+_SECRET = re.compile(
+    r"((?:\\?/|%2f)(?:h|%68)(?:o|%6f){2}(?:k|%6b)(?:s|%73)(?:\\?/|%2f)+)(?!deliveries/\d+/)"
+    r"[^\s?#\"'<>\\]*[^\s?#\"'<>\\/]",
+    re.IGNORECASE,
+)
+"""The rest of the path, also with a slash too many or too few: such a URL may be normalized.
+
+Slashes and letters may be escaped, and a quote ends it, as in JSON.
+"""
+_LINK = re.compile(r"(/email/confirm/+)[^\s?#\"'<>/]+", re.IGNORECASE)
+"""A link in an e-mail: it names an address."""
+
+
+def redact_secret(text: str) -> str:
+    """Return the text with each secret in a URL of the receiver or an e-mail replaced."""
+    return _LINK.sub(r"\1…", _SECRET.sub(r"\1…", text))
+
+
+def redact_unless(value: Any, is_allowed: bool) -> Any:  # noqa: FBT001  # a filter of templates
+    """Return a JSON value as it is for who may change webhooks, else with its secrets redacted."""
+    if is_allowed:
+        return value
+    if isinstance(value, str):
+        return redact_secret(value)
+    text = json.dumps(value, ensure_ascii=False)
+    redacted = redact_secret(text)
+    return value if redacted == text else json.loads(redacted)

@@ -1,0 +1,98 @@
+"""The polls of Activity: operations being sent, and releases being published."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.cache import patch_vary_headers
+from django.utils.http import urlencode
+from django.views.decorators.http import require_GET
+
+from dashboard.ledger.models import Operation
+from dashboard.ledger.models.operations import Outcome
+from dashboard.releases.models import Release
+from dashboard.web.activity.records import OperationRecord, for_records, record_of
+from dashboard.web.activity.releases import (
+    changed_releases,
+    moving_marks,
+    of_release,
+    summaries_by_pk,
+)
+from dashboard.web.releases.summary import ReleaseSummary
+from dashboard.web.ui.htmx import Request
+from dashboard.web.ui.polling import wait_s
+from dashboard.web.ui.query_params import PAGE_SIZE, int_param
+
+POLL_ID = "operation-poll"
+
+
+def is_sending(record: OperationRecord, in_releases: list[OperationRecord]) -> bool:
+    """Return whether the row of an operation has to be polled; that of a release is by itself."""
+    return record.operation.outcome == Outcome.SENDING and record not in in_releases
+
+
+@require_GET
+def release_operations(request: Request, release_id: int) -> HttpResponse:
+    """Show the operations that a release sent, for its row in the list; else the filtered list.
+
+    While the release is published, the row polls its partial; `?was=` is what it shows.
+    """
+    release = get_object_or_404(Release, pk=release_id)
+    target = request.htmx.target or ""
+    if not target.startswith("release-") or request.htmx.history_restore_request:
+        return redirect(f"{reverse('operation-list')}?{urlencode({'release': release_id})}")
+    operations = of_release(Operation.objects.all(), release_id).order_by("requested_at", "pk")
+    is_poll = target.startswith("release-poll-")
+    summary = summaries_by_pk([release_id])[release_id]
+    is_changed = summary.mark != request.GET.get("was", "")
+    polls = int_param(request.GET.get("polls", "")) + 1 if is_poll and not is_changed else 0
+    context = {
+        "release": release,
+        "records": [record_of(operation) for operation in for_records(operations)],
+        "mark": summary.mark,
+        "is_changed": is_changed,
+        "polls": polls,
+        "wait_s": wait_s(polls) if summary.is_moving else None,
+    }
+    block = "release_poll" if is_poll else "release_operations"
+    response = render(request, f"activity/list.html#{block}", context)
+    patch_vary_headers(response, ["HX-Target", "HX-History-Restore-Request"])
+    return response
+
+
+def poll_sending(request: Request) -> HttpResponse:
+    """Render the operations no longer being sent, the releases that changed, and the next poll."""
+    pks = [int_param(pk) for pk in request.GET.get("sending", "").split(".")][:PAGE_SIZE]
+    operations = for_records(Operation.objects.filter(pk__in=pks))
+    records = [record_of(operation) for operation in operations]
+    settled = [record for record in records if record.operation.outcome != Outcome.SENDING]
+    sending = [
+        record.operation for record in records if record.operation.outcome == Outcome.SENDING
+    ]
+    releases, changed = changed_releases(request.GET.get("releases", ""))
+    polls = 0 if settled or changed else int_param(request.GET.get("polls", "")) + 1
+    context = {
+        "settled": settled,
+        "changed_releases": changed,
+        **poll_context(sending, releases, poll_id=request.htmx.target or POLL_ID, polls=polls),
+    }
+    response = render(request, "activity/list.html#operation_poll", context)
+    patch_vary_headers(response, ["HX-Target", "HX-History-Restore-Request"])
+    return response
+
+
+def poll_context(
+    sending: list[Operation], releases: Iterable[ReleaseSummary], *, poll_id: str, polls: int
+) -> dict[str, Any]:
+    shown = {
+        "sending": ".".join(str(operation.pk) for operation in sending),
+        "releases": moving_marks(releases),
+    }
+    is_moving = any(shown.values())
+    return {
+        "poll_id": poll_id,
+        "poll_query": urlencode(shown | {"polls": polls}),
+        "wait_s": wait_s(polls) if is_moving else None,
+    }

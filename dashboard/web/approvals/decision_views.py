@@ -1,0 +1,100 @@
+"""Decide on a request for an approval: approve, decline, withdraw, send."""
+
+from collections.abc import Callable
+from functools import wraps
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_http_methods
+
+from dashboard.accounts.permissions import demand
+from dashboard.approvals import changes
+from dashboard.approvals.models import ApprovalKind, ApprovalRequest
+from dashboard.approvals.requests import ApprovalError
+from dashboard.approvals.rule import PERMISSIONS
+from dashboard.client import APIError
+from dashboard.ledger.models.operations import Outcome, actor_name
+from dashboard.operations import approved_changes
+from dashboard.releases import approval_requests
+from dashboard.releases.errors import ReleaseError
+from dashboard.web.approvals.views import show_request
+from dashboard.web.ui.htmx import Request
+
+
+def _decision(
+    decide: Callable[[Request, ApprovalRequest], None],
+) -> Callable[[Request, int], HttpResponse]:
+    """Carry out a decision, and show the request; or why the decision was refused.
+
+    A GET is redirected to the request: after a sign-in or a reload, its URL is opened as a page.
+    """
+
+    @require_http_methods(["GET", "HEAD", "POST"])
+    @wraps(decide)
+    def decision(request: Request, request_id: int) -> HttpResponse:
+        if request.method != "POST":
+            return redirect("approval-detail", request_id)
+        approval = get_object_or_404(ApprovalRequest, pk=request_id)
+        demand(request, PERMISSIONS[ApprovalKind(approval.kind)])
+        try:
+            decide(request, approval)
+        except (ApprovalError, ReleaseError) as error:
+            approval.refresh_from_db()
+            return show_request(request, approval, problem=str(error), field=error.field)
+        except APIError as error:
+            messages.warning(request, f"Approved, but not sent yet: {error}")
+        return redirect("approval-detail", approval.pk)
+
+    return decision
+
+
+@_decision
+def approval_approve(request: Request, approval: ApprovalRequest) -> None:
+    """Approve a request exactly as shown. It is sent at once, or at its time."""
+    note, shown = request.POST.get("note", ""), request.POST.get("shown", "")
+    if "items" in approval.subject:
+        approval_requests.approve(approval, request.user, note=note, shown=shown)
+        messages.success(request, "Approved. It’s checked once more before it’s sent.")
+    else:
+        approved_changes.approve_change(approval, request.user, note=note, shown=shown)
+        _tell_outcome(request, approval)
+
+
+@_decision
+def approval_decline(request: Request, approval: ApprovalRequest) -> None:
+    note, shown = request.POST.get("note", ""), request.POST.get("shown", "")
+    decline = approval_requests.decline if "items" in approval.subject else changes.decline_change
+    decline(approval, request.user, note=note, shown=shown)
+    messages.success(request, "Declined. Nothing was sent.")
+
+
+@_decision
+def approval_withdraw(request: Request, approval: ApprovalRequest) -> None:
+    if approval.requested_by != request.user:
+        raise ApprovalError("You can withdraw your own requests only.")
+    if "items" in approval.subject:
+        approval_requests.withdraw(approval, request.user)
+    else:
+        changes.withdraw_change(approval, actor_name(request.user))
+    messages.success(request, "Request withdrawn. Nothing was sent.")
+
+
+@_decision
+def approval_send(request: Request, approval: ApprovalRequest) -> None:
+    """Send an approved change that could not be sent when it was approved."""
+    if "items" in approval.subject:
+        raise ApprovalError("A release is sent by the scheduler.")
+    approved_changes.send_approved(approval)
+    _tell_outcome(request, approval)
+
+
+def _tell_outcome(request: Request, approval: ApprovalRequest) -> None:
+    """Tell what became of a change that was sent; the page tells why it is void."""
+    operation = approval.operations.last()
+    if operation and operation.outcome == Outcome.ACCEPTED:
+        messages.success(request, f"Approved and sent: {approval.title}.")
+    elif operation:
+        messages.warning(
+            request, f"Approved. {operation.get_outcome_display()}: {operation.title}."
+        )

@@ -1,0 +1,129 @@
+"""What was live at a moment, as far as it was seen: of one audience, of a page, of all."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
+
+from dashboard.contract.audiences import AudienceVersion
+from dashboard.ledger.models import Publication, VersionRecord
+from dashboard.ledger.queries.audience_list import AudienceFilters, find_audiences
+from dashboard.ledger.queries.audiences import publication_at, publications_at, version_last_known
+from dashboard.ledger.queries.rows import read_in_steps
+from dashboard.web.audiences.state import AudienceHead
+from dashboard.web.ui.csv import Cell
+from dashboard.web.ui.query_params import PAGE_SIZE, PastMoment
+
+
+@dataclass(frozen=True)
+class LiveAt:
+    at: PastMoment
+    publication: Publication | None
+    record: VersionRecord | None
+    """The version; None if nothing was live, or its text isn't recorded."""
+    first: Publication | None
+    """The first publication that is recorded; None if there is none."""
+
+    @property
+    def is_before_first(self) -> bool:
+        moment = self.at.moment
+        return moment is not None and (self.first is None or moment < self.first.started_at)
+
+
+@dataclass(frozen=True)
+class MomentList:
+    at: PastMoment
+    filters: AudienceFilters
+    """Of which only the words and the pages apply."""
+    rows: list[Publication]
+    total: int
+    others: int
+    """The number of matching audiences of which nothing was live, or isn't known to have been."""
+    start: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.rows)
+
+    def url(self, **more: int) -> str:
+        params: dict[str, Any] = {"at": self.at.typed, "q": self.filters.words}
+        params |= {"page": self.filters.pages} | more
+        return "?" + urlencode({name: value for name, value in params.items() if value}, doseq=True)
+
+    @property
+    def next_url(self) -> str:
+        return self.url(after=self.end) if self.end < self.total else ""
+
+
+def live_at(head: AudienceHead, at: PastMoment) -> LiveAt:
+    """Return what was live of an audience at a moment; three queries at most."""
+    ids = (head.page_id, head.audience_id)
+    publication = publication_at(*ids, at.moment) if at.moment else None
+    record = version_last_known(*ids, publication.version_id) if publication else None
+    first = Publication.objects.filter(page_id=ids[0], audience_id=ids[1]).first()
+    return LiveAt(at, publication, record, first)
+
+
+def moment_list(at: PastMoment, filters: AudienceFilters, *, start: int) -> MomentList:
+    """Return what was live at a moment, by the names of audiences; three queries."""
+    filters = AudienceFilters(words=filters.words, pages=filters.pages)
+    publications = _publications(at.moment, filters)
+    total = publications.count()
+    others = max(find_audiences(filters).count() - total, 0)
+    rows = list(publications[start : start + PAGE_SIZE])
+    return MomentList(at, filters, rows, total, others, start)
+
+
+def exported_publications(at: PastMoment, filters: AudienceFilters) -> Iterator[Any]:
+    """Yield the publication of each audience that had something live at a moment.
+
+    Or what is wrong with the moment.
+    """
+    if at.moment is None:
+        yield at.problem
+        return
+    for publication in read_in_steps(_with_versions(_publications(at.moment, filters))):
+        publication.at = at.moment
+        yield publication
+
+
+def _publications(moment: datetime | None, filters: AudienceFilters) -> QuerySet[Publication]:
+    if moment is None:
+        return Publication.objects.none()
+    publications = publications_at(moment)
+    if filters.pages:
+        publications = publications.filter(page_id__in=filters.pages)
+    if filters.words:
+        ids = {"page_id": OuterRef("page_id"), "audience_id": OuterRef("audience_id")}
+        publications = publications.filter(Exists(find_audiences(filters).filter(**ids)))
+    return publications.order_by("audience_name", "pk")
+
+
+def _with_versions(publications: QuerySet[Publication]) -> QuerySet[Any]:
+    """Return the publications, each with the stored `body` of its version, or None."""
+    ids = {name: OuterRef(name) for name in ("page_id", "audience_id", "version_id")}
+    return publications.annotate(body=Subquery(VersionRecord.objects.filter(**ids).values("body")))
+
+
+def _text(publication: Any) -> str:
+    """Return the text of a publication's version; empty if it isn't recorded, or there was none."""
+    if publication.body is None:
+        return ""
+    return AudienceVersion.from_json(publication.body).supplementary_context or ""
+
+
+EXPORT = (
+    Cell("Page", "page_id"),
+    Cell("Page name", "page_name"),
+    Cell("Audience", "audience_id"),
+    Cell("Name", "audience_name"),
+    Cell("Live at", "at"),
+    Cell("Live version", "version_number"),
+    Cell("Since", "started_at"),
+    Cell("Until", "ended_at"),
+    Cell("First seen", "seen_at"),
+    Cell("Text", _text),
+)

@@ -1,0 +1,1 @@
+"""One mechanism for all lists: what a list declares, and what follows from it."""

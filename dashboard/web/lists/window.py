@@ -1,0 +1,69 @@
+"""The rows of a list that a URL shows, some of all that match, and the response with them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django_htmx.http import replace_url, reswap, retarget
+
+from dashboard.contract.resource import UnreadableValue
+from dashboard.web.lists.state import ListState
+from dashboard.web.ui.htmx import Request, render_partial
+from dashboard.web.ui.query_params import PAGE_SIZE
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True)
+class Window(Generic[Row]):
+    """Some rows of a list, and how many there are."""
+
+    items: Sequence[Row]
+    total: int
+    """The number of rows in the list, or of matches."""
+    before: int = 0
+    """The number of rows before these."""
+    next_url: str = ""
+    """The query string of the next rows; empty if there are none."""
+    is_cut: bool = False
+    """Whether the service has more, but sent no cursor."""
+    unreadable: Sequence[UnreadableValue] = ()
+
+    @property
+    def shown(self) -> int:
+        """The number of rows shown, including those before these."""
+        return self.before + len(self.items) + len(self.unreadable)
+
+    @property
+    def next_count(self) -> int:
+        """The maximum number of rows that "load more" adds."""
+        return min(PAGE_SIZE, max(self.total - self.shown, 1))
+
+
+def render_window(
+    request: Request,
+    template: str,
+    context: dict[str, Any],
+    *,
+    state: ListState,
+    window: Window[Any],
+    parts: tuple[str, ...] = ("results", "rows"),
+) -> HttpResponse:
+    """Render a list, or the partial of it that htmx targets, and set the URL that it has then."""
+    target = request.htmx.target
+    context["are_added"] = target == "rows"
+    response = render_partial(request, template, context, parts=parts)
+    if target == "results":
+        # A form sends its empty fields too: show the URL without them.
+        return replace_url(response, state.saved.url)
+    if target == "rows":
+        return replace_url(response, state.url_of_loaded(request, window.shown - window.before))
+    return response
+
+
+def render_all_results(request: Request, template: str, context: dict[str, Any]) -> HttpResponse:
+    """Render all results, even if htmx targets a smaller partial."""
+    response = render(request, f"{template}#results", context | {"are_added": False})
+    return reswap(retarget(response, "#results"), "outerHTML")

@@ -1,0 +1,125 @@
+"""What the overview polls: versions in progress, open releases, recent operations."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils.functional import cached_property
+
+from dashboard.accounts.permissions import may
+from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.queries.audiences import outside_publications
+from dashboard.ledger.queries.operations import list_recent, operations_needing_attention
+from dashboard.ledger.queries.pages import page_names
+from dashboard.operations.publish_progress import QueueTime, summarize_times
+from dashboard.releases.models import Release, ReleaseState
+from dashboard.web.activity.operation_views import RIGHTS
+from dashboard.web.activity.records import record_of
+from dashboard.web.approvals.listing import badge_of, read_news
+from dashboard.web.overview import summaries as sums
+from dashboard.web.overview.in_flight import load_flights
+from dashboard.web.releases.summary import (
+    ReleaseSummary,
+    WorkerStatus,
+    summarize_all,
+    worker_status,
+)
+from dashboard.web.ui.htmx import Request
+
+MAX_RECENT = 8
+OUTSIDE_PERIOD, MAX_OUTSIDE = timedelta(days=7), 5
+"""What went live outside Pressroom is shown for so long."""
+MAX_HELD = 10
+MAX_RUNNING = 5
+MAX_SCHEDULED = 5
+MAX_AT_ONCE = 50
+"""So many open releases are read by one query; of more, only those that are shown."""
+STATES = (ReleaseState.HELD, ReleaseState.RUNNING, ReleaseState.SCHEDULED)
+
+
+@dataclass(frozen=True)
+class OpenReleases:
+    """Some releases of each state, and the number of all."""
+
+    held: list[ReleaseSummary]
+    running: list[ReleaseSummary]
+    scheduled: list[ReleaseSummary]
+    """The next one due comes first."""
+    held_count: int
+    scheduled_count: int
+
+    @cached_property
+    def worker(self) -> WorkerStatus:
+        """When a worker was last active."""
+        return worker_status()
+
+
+def read_open_releases() -> OpenReleases:
+    """Return the releases that are held, running or scheduled. Two queries, eight with many."""
+    open_releases = list(Release.objects.filter(state__in=STATES)[: MAX_AT_ONCE + 1])
+    held, held_count = _some(open_releases, ReleaseState.HELD, "-held_at", MAX_HELD)
+    running, _ = _some(open_releases, ReleaseState.RUNNING, "-started_at", MAX_RUNNING)
+    scheduled, scheduled_count = _some(
+        open_releases, ReleaseState.SCHEDULED, "due_at", MAX_SCHEDULED
+    )
+    summaries = {
+        summary.release.pk: summary for summary in summarize_all([*held, *running, *scheduled])
+    }
+    return OpenReleases(
+        held=[summaries[release.pk] for release in held],
+        running=[summaries[release.pk] for release in running],
+        scheduled=[summaries[release.pk] for release in scheduled],
+        held_count=held_count,
+        scheduled_count=scheduled_count,
+    )
+
+
+def _some(
+    open_releases: list[Release], state: str, order: str, limit: int
+) -> tuple[list[Release], int]:
+    """Return the first releases of a state, and the number of all."""
+    if len(open_releases) > MAX_AT_ONCE:
+        releases = Release.objects.filter(state=state)
+        return list(releases.order_by(order, "pk")[:limit]), releases.count()
+    name = order.removeprefix("-")
+    of_state = [release for release in open_releases if release.state == state]
+    of_state.sort(key=lambda release: release.pk)
+    of_state.sort(
+        key=lambda release: getattr(release, name) or release.created_at,
+        reverse=order.startswith("-"),
+    )
+    return of_state[:limit], len(of_state)
+
+
+def live_context(request: Request, now: datetime, times: Sequence[QueueTime]) -> dict[str, Any]:
+    """Return the context that is polled while a version or an operation is in progress."""
+    recent = list_recent(MAX_RECENT)
+    attention = operations_needing_attention(now)
+    usual = summarize_times(times)
+    flights = load_flights(now, sums.late_after(usual))
+    releases = read_open_releases()
+    outside = list(outside_publications(since=now - OUTSIDE_PERIOD)[: MAX_OUTSIDE + 1])
+    page_ids = [operation.page_id for operation in recent]
+    return {
+        "usual": usual,
+        "flights": flights,
+        "is_moving": bool(
+            flights.shown
+            or releases.running
+            or any(operation.outcome == Outcome.SENDING for operation in recent)
+        ),
+        "releases": releases,
+        "approvals": read_news(request.user, now),
+        "badge_of": badge_of,
+        "page_names": page_names([*page_ids, *(flight.record.page_id for flight in flights.shown)]),
+        "records": [record_of(operation) for operation in recent],
+        "outside_publications": outside[:MAX_OUTSIDE],
+        "outside_is_more": len(outside) > MAX_OUTSIDE,
+        "attention_count": attention.count + flights.late_count + releases.held_count,
+        "attention": attention,
+        "attention_items": [
+            (operation, may(request, RIGHTS[OperationKind(operation.kind)]))
+            for operation in attention.operations
+        ],
+    }

@@ -1,0 +1,338 @@
+"""The publish dialog, over the page of its audience: what it shows, and what its forms must meet.
+
+It shows the review of a version, or the progress of its publish.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.functional import SimpleLazyObject
+from django.utils.http import urlencode
+from django_htmx.http import (
+    HttpResponseClientRedirect,
+    push_url,
+    replace_url,
+    reswap,
+    retarget,
+    trigger_client_event,
+)
+
+from dashboard import clock
+from dashboard.accounts.permissions import PUBLISH, View, may
+from dashboard.approvals.requests import ApprovalError, valid_emergency_reason
+from dashboard.approvals.rule import may_publish_in_an_emergency
+from dashboard.ledger.models import Operation, PageRecord
+from dashboard.ledger.operations import publish_key, show_interrupted
+from dashboard.ledger.queries.audiences import publications_of_versions, rollback_target
+from dashboard.observability.request_context import tolerate_write_errors
+from dashboard.operations.checking import (
+    PublishTarget,
+    load_version_state,
+    read_version_state,
+    settle_from_snapshot,
+)
+from dashboard.operations.publish import find_publish, has_changed, publish_in_progress
+from dashboard.operations.publish_preflight import Finding, Severity
+from dashboard.operations.publish_progress import Stage, publish_progress, typical_times
+from dashboard.operations.publish_review import PublishReview, review_publish
+from dashboard.releases.models import MAX_NOTE
+from dashboard.releases.planning import planned_publishes
+from dashboard.text_diff import compare_texts
+from dashboard.web.audiences.state import head_last_known, head_of
+from dashboard.web.audiences.views import audience_context
+from dashboard.web.publishing.schedule_form import APPROVAL, NOW, SCHEDULE, ScheduleForm
+from dashboard.web.releases.summary import worker_status
+from dashboard.web.ui.htmx import Request, render_partial, wants_partial
+from dashboard.web.ui.query_params import int_param
+
+OUT_OF_DATE = "This form is out of date. Nothing was sent. Review it again, then publish."
+CHANGED = "Something changed since you opened this form. Nothing was sent."
+NOT_READ = "Nothing was scheduled or requested, as the version couldn’t be checked."
+NOT_RESENT = "Not sent again. Review the warnings first."
+NEEDS_APPROVAL = "Not sent. It needs the approval of another person. Request it instead."
+
+_VIEWS = {NOW: "version-publish", SCHEDULE: "version-schedule", APPROVAL: "version-request"}
+_KINDS = {Stage.UNKNOWN: "unknown", Stage.LIVE: "live"}
+"""The dialogs of stages that have one of their own."""
+
+
+def show_review(
+    request: Request,
+    review: PublishReview,
+    *,
+    form: ScheduleForm | None = None,
+    failed: Operation | None = None,
+    is_retry: bool = False,
+    problem: str = "",
+    typed: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    is_needed = review.needs_approval
+    if form is None or (form.is_now and is_needed):
+        initial = ScheduleForm.initial(needs_approval=is_needed)
+        form = replace(initial, note=form.note if form else "")
+    context = review_context(request, review, failed) | {
+        "kind": "confirm",
+        "version_state": review.state,
+        "form": form,
+        "problem": problem or form.problem,
+        "days": review.rule.days,
+        "worker": worker_status(),
+        "is_retry": is_retry,
+        "typed": typed,
+    }
+    return render_dialog(request, review.target, context, status=status)
+
+
+def confirm_resend(request: Request, review: PublishReview) -> HttpResponse:
+    """Show the findings against a retry of a publish of unknown outcome, to be confirmed."""
+    return show_review(request, review, is_retry=True, problem=NOT_RESENT, status=422)
+
+
+def review_rollback(request: Request, target: PublishTarget) -> PublishReview:
+    """Read what is live now; it is a finding if that is another version than was offered."""
+    review = review_publish(target, with_conversation=False)
+    version, live = review.snapshot.version, review.snapshot.live
+    offered, number = _offered(request), version.version_number if version else None
+    if live and offered and live.version_number not in (offered, number):
+        changed = Finding(
+            Severity.RISK,
+            f"Version {live.version_number} is live now, not version {offered}.",
+            "It went live since you opened the page.",
+        )
+        review = replace(review, findings=[changed, *review.findings])
+    return review
+
+
+def _offered(request: Request) -> int:
+    """Return the number of the version that was live when the rollback was offered, or 0."""
+    return int_param(request.GET.get("from", ""))
+
+
+def note_problem(note: str) -> str:
+    if len(note) > MAX_NOTE:
+        return f"The reason has {len(note):,} characters. The maximum is {MAX_NOTE:,}."
+    # PostgreSQL rejects it.
+    return "The reason has a character that can’t be stored." if "\0" in note else ""
+
+
+def show_rollback(
+    request: Request,
+    review: PublishReview,
+    *,
+    failed: Operation | None = None,
+    problem: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    page_id, audience_id, version_id = review.target
+    periods = publications_of_versions(page_id, audience_id, [version_id])
+    offered = _offered(request)
+    context = review_context(request, review, failed) | {
+        "kind": "rollback",
+        "period": periods[0] if periods else None,
+        "note": request.POST.get("note", ""),
+        "problem": problem,
+        "operation_key": publish_key(*review.target) if failed else review.operation_key,
+        "offered": f"?from={offered}" if offered else "",
+    }
+    return render_dialog(request, review.target, context, status=status)
+
+
+def review_context(
+    request: Request, review: PublishReview, failed: Operation | None
+) -> dict[str, Any]:
+    """Return what the dialogs of a publish and of a rollback show of a review.
+
+    `failed` is the operation to be tried again.
+    """
+    page_id, audience_id, _ = review.target
+    is_needed = review.needs_approval
+    texts = [
+        version.supplementary_context if version else None
+        for version in (review.snapshot.live, review.snapshot.version)
+    ]
+    return {
+        "review": review,
+        "reading": review.reading,
+        "difference": SimpleLazyObject(lambda: compare_texts(*texts)),
+        "usual": typical_times(timezone.localdate()),
+        "needs_approval": is_needed,
+        "may_skip_approval": is_needed and may_publish_in_an_emergency(request.user),
+        "emergency_reason": request.POST.get("emergency_reason", ""),
+        "planned": planned_publishes([page_id]).get((page_id, audience_id), []),
+        "failed": failed,
+        "failed_attempt": failed.attempts.last() if failed else None,
+        "head": SimpleLazyObject(lambda: head_of(page_id, audience_id, review.reading.value)),
+    }
+
+
+def show_publish(request: Request, operation: Operation, *, is_new: bool = False) -> HttpResponse:
+    """Show a recorded publish: its progress, its unknown outcome, or the form to try again.
+
+    `is_new` means that it was just sent: show its response, and fetch nothing.
+    """
+    attempts = list(operation.attempts.all())
+    show_interrupted(operation, attempts)
+    snapshot = load_version_state(operation) if is_new else read_version_state(operation)
+    if not is_new:
+        with tolerate_write_errors():
+            operation = settle_from_snapshot(operation, snapshot)
+        show_interrupted(operation, attempts)
+    if operation.has_no_effect:
+        if not may(request, PUBLISH):
+            record = reverse("operation-detail", args=[operation.operation_key])
+            return HttpResponseClientRedirect(record) if request.htmx else redirect(record)
+        review = review_publish(PublishTarget.of(operation), with_conversation=True)
+        return show_review(request, review, failed=operation)
+    now = clock.now()
+    usual = typical_times(timezone.localdate(now))
+    progress = publish_progress(operation, snapshot, usual=usual, now=now)
+    if is_new and progress.stage is Stage.LIVE:
+        # A response doesn't record what is live: that takes a read.
+        return show_publish(request, operation)
+    target = PublishTarget.of(operation)
+    page_names = PageRecord.objects.filter(page_id=target.page_id).values_list("name", flat=True)
+    context: dict[str, Any] = {
+        "kind": _KINDS.get(progress.stage, "progress"),
+        "operation": operation,
+        "page_name": page_names.first() or target.page_id,
+        "attempts": attempts,
+        "attempt": attempts[-1] if attempts else None,
+        "progress": progress,
+        "snapshot": snapshot,
+        "usual": usual,
+        "is_new": is_new,
+        "watch_url": publish_url(operation),
+        "was": request.GET.get("was", ""),
+    }
+    if progress.stage is Stage.LIVE:
+        context |= _what_comes_next(target, operation)
+    return render_dialog(request, target, context)
+
+
+def _what_comes_next(target: PublishTarget, operation: Operation) -> dict[str, Any]:
+    """Return the version to roll back to; or of a rollback, when the other version was live."""
+    page_id, audience_id, _ = target
+    if not operation.is_rollback:
+        return {"rollback": rollback_target(page_id, audience_id), "taken_back": None}
+    periods = publications_of_versions(page_id, audience_id, [operation.rolled_back_id])
+    return {"rollback": None, "taken_back": periods[0] if periods else None}
+
+
+def show_result(request: Request, operation: Operation) -> HttpResponse:
+    """Show the operation; without htmx, redirect to its own URL."""
+    if not request.htmx:
+        return redirect(publish_url(operation))
+    # The page behind the dialog reloads the state of the version.
+    return trigger_client_event(show_publish(request, operation, is_new=True), "version-published")
+
+
+def render_dialog(
+    request: Request, target: PublishTarget, context: dict[str, Any], *, status: int = 200
+) -> HttpResponse:
+    defaults: dict[str, Any] = {
+        "here": "pages",
+        "target": target,
+        "progress": None,
+        "loads_counts": False,
+        "head": SimpleLazyObject(lambda: head_last_known(target.page_id, target.audience_id)),
+    }
+    context = defaults | context
+    template = "publishing/dialog.html"
+    if request.htmx.target == "progress" and request.GET.get("kind") != context["kind"]:
+        # The poll found another kind of dialog, which replaces the whole one.
+        response = render(request, f"{template}#publish", context, status=status)
+        return reswap(retarget(response, "closest dialog"), "innerHTML")
+    parts = ("dialogs", "publish", "progress")
+    if not wants_partial(request, parts) and context["head"]:
+        context = audience_context(context["head"]) | context
+    response = render_partial(request, template, context, parts=parts, status=status)
+    return _update_url(request, context, response)
+
+
+def _update_url(request: Request, context: dict[str, Any], response: HttpResponse) -> HttpResponse:
+    """Set the URL of the dialog, so that Back closes it and a reload opens it again."""
+    if request.method != "POST":
+        update = {"dialogs": push_url, "publish": replace_url}.get(request.htmx.target or "")
+        return update(response, request.get_full_path()) if update else response
+    operation: Operation | None = context.get("operation") or context.get("failed")
+    url = publish_url(operation) if operation else context.get("scheduled_url")
+    return replace_url(response, url) if url and request.htmx.target == "publish" else response
+
+
+def publish_url(operation: Operation) -> str:
+    view = "rollback-progress" if operation.is_rollback else "publish-progress"
+    url = reverse(view, args=PublishTarget.of(operation))
+    return f"{url}?{urlencode({'operation': operation.operation_key})}"
+
+
+def chosen(choice: str) -> Callable[[View], View]:
+    """Pass a form on to the URL of what was chosen in it.
+
+    Enter presses the first button of the form, which may be that of another choice.
+    """
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def guarded(request: Request, **ids: str) -> HttpResponse:
+            when = NOW if "emergency" in request.POST else request.POST.get("when", choice)
+            if when == choice or when not in _VIEWS:
+                return view(request, **ids)
+            return redirect(_VIEWS[when], permanent=False, preserve_request=True, **ids)
+
+        return guarded
+
+    return decorate
+
+
+def read_again(_: Request, target: PublishTarget) -> PublishReview:
+    """Review a version for a submitted form, which takes no conversation."""
+    return review_publish(target, with_conversation=False)
+
+
+def reviewed_again(
+    read: Callable[[Request, PublishTarget], PublishReview] = read_again,
+    show: Callable[[Request, Operation], HttpResponse] = show_result,
+) -> Callable[[Callable[[Request, PublishReview], HttpResponse]], View]:
+    """Read the version again, and show its publish if it is recorded already, or in progress."""
+
+    def decorate(act: Callable[[Request, PublishReview], HttpResponse]) -> View:
+        @wraps(act)
+        def view(request: Request, **ids: str) -> HttpResponse:
+            target = PublishTarget(**ids)
+            review = read(request, target)
+            posted_key = request.POST.get("operation_key", "")
+            if recorded := find_publish(target, posted_key) or publish_in_progress(review):
+                return show(request, recorded)
+            return act(request, review)
+
+        return view
+
+    return decorate
+
+
+def stale_problem(request: Request, review: PublishReview, *, unread: str = "") -> str:
+    """Return why the form is not that of the review, or ""; `unread` if it couldn't be read."""
+    if request.POST.get("operation_key", "") != review.operation_key:
+        return OUT_OF_DATE
+    if not review.reading.is_live:
+        return unread
+    return CHANGED if has_changed(review, request.POST.get("shown", "")) else ""
+
+
+def emergency_reason(request: Request, review: PublishReview) -> str:
+    """Return why it is published without the approval that it needs; "" if it needs none.
+
+    Raises ApprovalError if the user may not do so, or gave no reason.
+    """
+    if not review.needs_approval:
+        return ""
+    if "emergency" not in request.POST:
+        raise ApprovalError(NEEDS_APPROVAL)
+    return valid_emergency_reason(request.user, request.POST.get("emergency_reason", ""))

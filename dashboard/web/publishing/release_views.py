@@ -1,0 +1,131 @@
+"""Schedule a reviewed version, or have it approved: both make a release of one."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from dashboard.accounts.permissions import PUBLISH, requires
+from dashboard.client import APIError
+from dashboard.operations.checking import PublishTarget
+from dashboard.operations.publish import submit_problem
+from dashboard.operations.publish_review import PublishReview
+from dashboard.releases.errors import ReleaseError
+from dashboard.releases.models import Release, ReleaseItem
+from dashboard.releases.scheduling import request_version, schedule_version
+from dashboard.web.publishing.dialog import (
+    CHANGED,
+    NEEDS_APPROVAL,
+    NOT_READ,
+    OUT_OF_DATE,
+    chosen,
+    render_dialog,
+    reviewed_again,
+    show_review,
+    stale_problem,
+)
+from dashboard.web.publishing.schedule_form import APPROVAL, SCHEDULE, ScheduleForm
+from dashboard.web.releases.summary import worker_status
+from dashboard.web.ui.approvals import redirect_to_request
+from dashboard.web.ui.forms import forget_unsent_form
+from dashboard.web.ui.htmx import Request, posted_from, render_partial, wants_partial
+
+
+@posted_from("version-publish")
+@requires(PUBLISH)
+@chosen(SCHEDULE)
+@reviewed_again()
+def schedule(request: Request, review: PublishReview) -> HttpResponse:
+    problem = NEEDS_APPROVAL if review.needs_approval else ""
+    return _make_release(request, review, _schedule, problem=problem)
+
+
+@posted_from("version-publish")
+@requires(PUBLISH)
+@chosen(APPROVAL)
+@reviewed_again()
+def request_approval(request: Request, review: PublishReview) -> HttpResponse:
+    return _make_release(request, review, _request_approval)
+
+
+@require_safe
+def scheduled(
+    request: Request, page_id: str, audience_id: str, version_id: str, release_id: int
+) -> HttpResponse:
+    target = PublishTarget(page_id, audience_id, version_id)
+    releases = Release.objects.filter(due_at__isnull=False, pk=release_id)
+    items = ReleaseItem.objects.filter(**target._asdict())
+    release = get_object_or_404(releases, pk__in=items.values("release"))
+    return _show_scheduled(request, target, release)
+
+
+@requires(PUBLISH)
+@require_safe
+def moment(request: Request, page_id: str, audience_id: str, version_id: str) -> HttpResponse:
+    """Show what the chosen date, time and zone mean; nothing is read from the service."""
+    parts = ("when-said",)
+    if not wants_partial(request, parts):
+        return redirect("version-publish", page_id, audience_id, version_id)
+    form = ScheduleForm.from_params(request.GET).until_complete
+    context = {"form": form, "worker": worker_status()}
+    return render_partial(request, "publishing/dialog.html", context, parts=parts)
+
+
+def _make_release(
+    request: Request,
+    review: PublishReview,
+    make: Callable[[Request, PublishReview, ScheduleForm], HttpResponse],
+    *,
+    problem: str = "",
+) -> HttpResponse:
+    form, typed = ScheduleForm.from_params(request.POST), request.POST.get("number", "")
+    problem = (
+        stale_problem(request, review, unread=NOT_READ) or problem or submit_problem(review, typed)
+    )
+    if problem or (form.is_later and form.moment is None):
+        # A number typed for one risk does not confirm another.
+        typed = "" if problem in (OUT_OF_DATE, CHANGED) else typed
+        return show_review(request, review, form=form, problem=problem, typed=typed, status=422)
+    try:
+        response = make(request, review, form)
+    except ReleaseError as error:
+        form, typed = replace(form, error=error), typed if error.field else ""
+        return show_review(request, review, form=form, typed=typed, status=422)
+    except APIError as error:
+        problem = f"{NOT_READ} {error}"
+        return show_review(request, review, form=form, problem=problem, typed=typed, status=422)
+    forget_unsent_form(request)
+    return response
+
+
+def _schedule(request: Request, review: PublishReview, form: ScheduleForm) -> HttpResponse:
+    if form.moment is None:
+        raise ReleaseError("Enter a date and a time.")
+    release = schedule_version(review, moment=form.moment, note=form.note, user=request.user)
+    if not request.htmx:
+        return redirect(_scheduled_url(review.target, release))
+    return _show_scheduled(request, review.target, release)
+
+
+def _request_approval(request: Request, review: PublishReview, form: ScheduleForm) -> HttpResponse:
+    approval = request_version(review, moment=form.moment, note=form.note, user=request.user)
+    return redirect_to_request(request, approval)
+
+
+def _show_scheduled(request: Request, target: PublishTarget, release: Release) -> HttpResponse:
+    context = {
+        "kind": "scheduled",
+        "release": release,
+        "item": release.items.get(**target._asdict()),
+        "due": release.scheduled_moment,
+        "worker": worker_status(),
+        "scheduled_url": _scheduled_url(target, release),
+    }
+    return render_dialog(request, target, context)
+
+
+def _scheduled_url(target: PublishTarget, release: Release) -> str:
+    return reverse("version-scheduled", args=[*target, release.pk])

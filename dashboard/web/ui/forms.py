@@ -1,0 +1,134 @@
+"""Form fields with the design's CSS classes, form keys, and forms that are shown again."""
+
+import re
+from hashlib import sha256
+from typing import Any
+from uuid import uuid4
+
+from django import forms
+from django.core import signing
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, QueryDict
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from dashboard.web.ui.htmx import Request
+
+_LINK = re.compile(r"(https?://[^\s/?#]+|mailto:\S|tel:\S|sms:\S)\S*", re.IGNORECASE)
+
+
+MAX_LINE_LENGTH = 5_000
+MAX_TEXT_LENGTH = 500_000
+"""In characters. Our choice: the spec gives no limit."""
+
+
+class SingleLineField(forms.CharField):
+    """One line of text, not required. `mono` is for ids and field names of the API."""
+
+    longest = MAX_LINE_LENGTH
+    """Checked by forms that create. An HTML `maxlength` would cut the text silently."""
+
+    def __init__(self, *, mono: bool = False, full: bool = False, **options: Any) -> None:
+        classes = "input mono" if mono else "input"
+        options.setdefault("widget", forms.TextInput(attrs={"class": classes}))
+        super().__init__(**({"required": False} | options))
+        self.widget.full = full  # read by components/forms.html
+
+
+class LinkField(SingleLineField):
+    """An http, https, mailto, tel or sms URL: no scheme that could run a script."""
+
+    def __init__(self, **options: Any) -> None:
+        widget = forms.URLInput(attrs={"class": "input mono", "placeholder": "https://"})
+        super().__init__(widget=widget, **options)
+
+    def validate(self, value: str) -> None:
+        super().validate(value)
+        if value and not _LINK.fullmatch(value):
+            raise ValidationError("Start with https:// and don’t use spaces.", code="address")
+
+
+class MultiLineField(SingleLineField):
+    """Text of several lines, with `\\n` line ends instead of the browser's `\\r\\n`."""
+
+    longest = MAX_TEXT_LENGTH
+
+    def __init__(self, *, rows: int, mono: bool = False, **options: Any) -> None:
+        classes = "input mono" if mono else "input"
+        widget = forms.Textarea(attrs={"class": classes, "rows": rows})
+        super().__init__(widget=widget, full=True, **options)
+
+    def to_python(self, value: Any) -> str:
+        return str(super().to_python(value)).replace("\r\n", "\n")
+
+
+class CommaSeparatedField(SingleLineField):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(help_text="Separate with commas.", **options)
+
+    def clean(self, value: Any) -> Any:
+        return [part.strip() for part in super().clean(value).split(",") if part.strip()]
+
+
+FORM_KEY_FIELD = "form_key"
+"""Recognizes a form that is sent again: pressed twice, after Back, or without a response before.
+
+The row that a form makes has its key in a unique column. Forms that send something to the service
+have an operation key instead.
+"""
+
+
+def form_key_input() -> SafeString:
+    return format_html('<input type="hidden" name="{}" value="{}">', FORM_KEY_FIELD, uuid4())
+
+
+def sent_form_key(request: Request) -> str | None:
+    """Return a digest of a form: its key, who sent it, and all that was entered; or None.
+
+    So a list whose form stays on the page makes something else of another selection.
+    """
+    if not request.POST.get(FORM_KEY_FIELD):
+        return None
+    lists = {**request.POST, "csrfmiddlewaretoken": None, "user": request.user.pk}
+    return sha256(repr(sorted(lists.items())).encode()).hexdigest()
+
+
+TICKET_FIELD = "ticket"
+RESUME_FIELD = "resume"
+SESSION_KEY = "unsent_form"
+_SALT = "unsent form"
+
+
+def form_ticket(request: HttpRequest) -> str:
+    """Return the signed text for the hidden field of a form that can be resumed.
+
+    What was typed before the user had to sign in again is in the session, saved by
+    `web/shell/unsent_forms.py`. The ticket holds the user's id, so that no other user who signs in
+    there gets it, and no other site can put it there.
+    """
+    return signing.dumps(request.user.pk, salt=_SALT)
+
+
+def ticket_user_id(request: HttpRequest) -> int | None:
+    """Return the id of the user whom the submitted form was shown to; None without a ticket."""
+    try:
+        return int(signing.loads(request.POST.get(TICKET_FIELD, ""), salt=_SALT))
+    except (signing.BadSignature, ValueError, TypeError):
+        return None
+
+
+def resumed_form(request: Request) -> QueryDict | None:
+    """Return the fields of the form that was saved for this page and user, if it is resumed."""
+    saved: dict[str, Any] = request.session.get(SESSION_KEY) or {}
+    if RESUME_FIELD not in request.GET or saved.get("path") != request.path:
+        return None
+    if saved["user_id"] not in (None, request.user.pk):
+        return None
+    fields = QueryDict(mutable=True)
+    for name, values in saved["fields"].items():
+        fields.setlist(name, values)
+    return fields
+
+
+def forget_unsent_form(request: Request) -> None:
+    request.session.pop(SESSION_KEY, None)

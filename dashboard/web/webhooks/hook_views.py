@@ -1,0 +1,121 @@
+"""The URL of the receiver, to which the service sends its events.
+
+Deliveries are stored and shown. They are hints, and no more: a worker reads the page again that one
+is about, if the ledger knows it. Nothing that a delivery says is recorded as a fact.
+"""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+from django.contrib.auth.decorators import login_not_required
+from django.db import IntegrityError
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from dashboard import clock
+from dashboard.encryption import DecryptionError, decrypt
+from dashboard.limits import seconds_to_wait
+from dashboard.service.conformance import record_event_name
+from dashboard.web.ui.request_body import BodyTooLargeError, IncompleteBodyError, read_body
+from dashboard.web.webhooks.deliveries import (
+    MAX_BODY,
+    MAX_PER_MINUTE,
+    MAX_SIGNED_PER_MINUTE,
+    Body,
+    build_delivery,
+    read_claim,
+    unpack,
+)
+from dashboard.webhooks.hints import take_hint
+from dashboard.webhooks.models import Receiver
+from dashboard.webhooks.receiver import (
+    is_stored,
+    receiver_at,
+    record_delivery,
+    record_rejection,
+)
+
+
+# The service has no session and no CSRF token: the secret in the URL authorizes it.
+@csrf_exempt
+@login_not_required
+@require_POST
+def hook(request: HttpRequest, secret: str) -> HttpResponse:
+    """Record a delivery to the receiver, whatever its content, if it is signed as required."""
+    receiver = receiver_at(secret)
+    if receiver is None:
+        return _text_response("Receiver not found.", 404)
+    # With a signing secret, unsigned requests are counted apart: they can't use up the limit.
+    if not receiver.signing_secret and (refusal := _limit("receiver", MAX_PER_MINUTE)):
+        return refusal
+    try:
+        body = read_body(request, at_most=MAX_BODY)
+    except BodyTooLargeError:
+        return _text_response(f"The body exceeds {MAX_BODY} bytes. Nothing was stored.", 413)
+    except IncompleteBodyError:
+        return _text_response("The body is incomplete. Nothing was stored.", 400)
+    unpacked = unpack(request.headers, body)
+    # Signed before it was compressed: what Standard Webhooks signs is text.
+    content = unpacked.content
+    if receiver.signing_secret and (refusal := _refuse_signed(request, receiver, content)):
+        return refusal
+    # Of an unsigned request the ID isn't looked at: anybody could use up those of real events.
+    digest = None
+    if receiver.signing_secret:
+        # Of the ID, which is the same each time the delivery is sent.
+        digest = sha256(request.headers["webhook-id"].encode()).hexdigest()
+    is_new = _record(request, unpacked, digest)
+    # 200 in both cases: a sender that got no response the first time stops trying then.
+    return _text_response("Received." if is_new else "Already received. Nothing was stored.", 200)
+
+
+def _is_signed(receiver: Receiver, headers: Mapping[str, str], body: bytes) -> bool:
+    """Return whether a delivery is signed with the receiver's secret, at most 5 minutes ago."""
+    try:
+        webhook = Webhook(decrypt(receiver.signing_secret))
+        webhook.verify(body, dict(headers), json_parse=False)
+    except (DecryptionError, WebhookVerificationError, ValueError):
+        # ValueError: a signature or a body that is no text of the expected form.
+        return False
+    return True
+
+
+def _limit(what: str, at_most: int) -> HttpResponse | None:
+    """Count a request; return the response to one too many, or None."""
+    wait = seconds_to_wait(what, at_most=at_most)
+    limit = f"Limit of {at_most} requests a minute exceeded. Try again later."
+    return _text_response(limit, 429, headers={"Retry-After": str(wait)}) if wait else None
+
+
+def _refuse_signed(request: HttpRequest, receiver: Receiver, body: bytes) -> HttpResponse | None:
+    """Return the response to a delivery that isn't signed, or is one too many; None otherwise."""
+    if _is_signed(receiver, request.headers, body):
+        return _limit("receiver-signed", MAX_SIGNED_PER_MINUTE)
+    if refusal := _limit("receiver-unsigned", MAX_PER_MINUTE):
+        return refusal
+    record_rejection(clock.now())
+    return _text_response("The signature is missing or not valid. Nothing was stored.", 401)
+
+
+def _record(request: HttpRequest, body: Body, digest: str | None) -> bool:
+    """Store a delivery, signed if it has a digest, and take it as a hint; False if it is stored."""
+    if digest and is_stored(digest):
+        return False
+    claim = read_claim(body.content)
+    delivery = build_delivery(request.headers, body, claim)
+    delivery.is_signed, delivery.event_digest = digest is not None, digest
+    if not claim.is_about_form:
+        delivery.hint = take_hint(claim.page_id, claim.audience_id, delivery.received_at)
+    try:
+        record_delivery(delivery)
+    except IntegrityError:
+        return False  # The same event has arrived at the same time.
+    record_event_name(claim.unknown_event)
+    return True
+
+
+def _text_response(text: str, status: int, **options: Any) -> HttpResponse:
+    return HttpResponse(f"{text}\n", status=status, content_type="text/plain", **options)

@@ -1,0 +1,1 @@
+"""The receiver of the service's events, what it received, and the pages to read again."""

@@ -1,0 +1,96 @@
+"""Hints: pages to read again, as an event was about one of their audiences.
+
+An event is never trusted. All that it can do is have a page read again that the ledger knows: at
+most once a second, and at most MAX_WAITING pages at a time. The rows are a queue, as in
+`work/claims.py`.
+"""
+
+from datetime import datetime, timedelta
+
+from django.db.models import Case, F, When
+from django.db.models.functions import Coalesce, Greatest
+
+from dashboard import clock
+from dashboard.ledger.models import AudienceRecord, PageRecord
+from dashboard.webhooks.models import HintResult, PageHint
+from dashboard.work.claims import Claim, claim_due
+
+MAX_WAITING = 1_000
+"""Pages. Source: our choice, as all limits here."""
+MIN_INTERVAL = timedelta(seconds=1)
+"""Between the beginnings of two reads of a page."""
+MAX_WAIT = timedelta(minutes=1)
+"""A hint that could not be followed for so long is dropped."""
+
+
+def take_hint(page_id: str, audience_id: str, now: datetime) -> HintResult:
+    """Have the page of an audience read again, if the ledger knows it.
+
+    An event may name the audience alone, or an audience of a known page that was never seen.
+    """
+    if "\0" in page_id + audience_id:
+        return HintResult.NOT_KNOWN
+    known_page_id = _known_page_id(page_id, audience_id)
+    if not known_page_id:
+        return HintResult.NOT_KNOWN if page_id or audience_id else HintResult.NONE
+    return HintResult.READ if _enqueue(known_page_id, now) else HintResult.TOO_MANY
+
+
+def _known_page_id(page_id: str, audience_id: str) -> str:
+    """Return the page to read; "" if it is not known, or audiences of several have this id."""
+    if page_id:
+        return page_id if PageRecord.objects.filter(page_id=page_id).exists() else ""
+    if not audience_id:
+        return ""
+    audiences = AudienceRecord.objects.filter(audience_id=audience_id)
+    page_ids = list(audiences.values_list("page_id", flat=True)[:2])
+    return page_ids[0] if len(page_ids) == 1 else ""
+
+
+def _enqueue(page_id: str, now: datetime) -> bool:
+    waiting_since = Coalesce("waiting_since", now)
+    # A page that waits, or is being read, keeps its time.
+    queued = PageHint.objects.filter(page_id=page_id, wake_at__isnull=False)
+    if queued.update(waiting_since=waiting_since):
+        return True
+    if PageHint.objects.filter(wake_at__isnull=False).count() >= MAX_WAITING:
+        return False
+    wake_at = Coalesce("wake_at", Greatest(F("not_before"), now))
+    idle = PageHint.objects.filter(page_id=page_id)
+    if not idle.update(waiting_since=waiting_since, wake_at=wake_at):
+        new = PageHint(page_id=page_id, waiting_since=now, wake_at=now, not_before=now)
+        # Another request may have inserted it just now.
+        PageHint.objects.bulk_create([new], ignore_conflicts=True)
+    return True
+
+
+def claim_hints(worker_id: str, now: datetime, *, at_most: int) -> list[Claim[PageHint]]:
+    """Claim the pages that have waited longest; drop what has waited too long.
+
+    A claimed page is not read again within a second, whatever becomes of this worker.
+    """
+    too_old = PageHint.objects.filter(wake_at__lte=now, waiting_since__lt=now - MAX_WAIT)
+    too_old.update(wake_at=None, waiting_since=None, worker_id="")
+    # An event from now on may not be in the response any more: it has the page read again.
+    columns = {"waiting_since": None, "not_before": now + MIN_INTERVAL}
+    return claim_due(PageHint.objects.all(), worker_id, now, at_most=at_most, **columns)
+
+
+def record_read(claim: Claim[PageHint], *, read_at: datetime, is_complete: bool) -> None:
+    """Record that a claimed page was read, or is gone; an event since then has it read again."""
+    is_waiting = When(waiting_since__isnull=False, then=F("not_before"))
+    claim.let_go(Case(is_waiting, default=None), read_at=read_at if is_complete else None)
+
+
+def put_off(claim: Claim[PageHint], until: datetime) -> None:
+    claim.let_go(until, waiting_since=claim.row.waiting_since or clock.now())
+
+
+def delete_idle_hints(now: datetime) -> None:
+    """Delete the rows of pages that nothing has happened to for a minute."""
+    PageHint.objects.filter(wake_at=None, not_before__lt=now - MAX_WAIT).delete()
+
+
+def last_hinted_read(page_id: str, *, since: datetime) -> datetime | None:
+    hints = PageHint.objects.filter(page_id=page_id, read_at__gt=since)
+    return hints.values_list("read_at", flat=True).first()

@@ -1,0 +1,27 @@
+// A link to an item of a conversation that is hidden by a filter or the search clears these first;
+// then the browser follows the link. If only the URL's fragment changed, the browser has tried already
+// and found nothing.
+import { choose, narrow, theThread } from "./conversation-filters.js";
+import { leaveSearch } from "./conversation-search.js";
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[href^='#']");
+  if (link) reveal(link.hash);
+});
+addEventListener("hashchange", () => {
+  const place = reveal(location.hash);
+  place?.scrollIntoView();
+  place?.focus({ preventScroll: true });
+});
+
+// Return the element only if it was hidden.
+function reveal(hash) {
+  const place = document.getElementById(hash.slice(1));
+  const list = place?.closest("[data-kinds][hidden]")?.parentElement;
+  if (!list) return null;
+  const all = document.querySelector(`[data-filter-for="${list.id}"] [data-show=""]`);
+  if (all) choose(all);
+  if (list === theThread()) leaveSearch();
+  narrow();
+  return place;
+}

@@ -1,0 +1,106 @@
+"""The form and the switch of a webhook on the list."""
+
+import json
+from typing import Any
+from uuid import uuid4
+
+from django.test import Client
+
+from dashboard.contract.webhooks import WebhookSubscription
+from dashboard.ledger.models import SubscriptionRecord
+from dashboard.ledger.recording import record_subscription
+from tests.support.html import elements, text
+from tests.support.webhook_service import WebhookService
+
+PAGE = "/webhooks/whs_1/"
+LIVE = {"HX-Request": "true", "HX-Target": "sending"}
+"""Headers of htmx while somebody types."""
+
+
+def put_on_list(service: WebhookService) -> None:
+    record_subscription(WebhookSubscription.model_validate(service.held), label="CRM")
+
+
+def fields(html: str) -> dict[str, Any]:
+    """Return what a browser would submit on pressing the edit form's button."""
+    form = html.split("data-edit>")[1].split("</form>", maxsplit=1)[0]
+    data: dict[str, Any] = {}
+    for element in elements(form, "input"):
+        source = element.attributes
+        is_box = source.get("type") in ("checkbox", "radio")
+        if "name" not in source or (is_box and "checked" not in source):
+            continue
+        if source["name"] == "events":
+            data.setdefault("events", []).append(source["value"])
+        else:
+            data[source["name"]] = source.get("value", "")
+    return data
+
+
+def sent_body(html: str) -> Any:
+    """Return the JSON that the page shows as the body to send."""
+    sending = html.split('id="sending"')[1].split("</pre>", maxsplit=1)[0]
+    return json.loads(text("<pre" + sending.split("<pre")[1]))
+
+
+class WebhookForm:
+    """The form of the one webhook on the list, in an administrator's browser."""
+
+    def __init__(self, client: Client, service: WebhookService) -> None:
+        self.client, self.service = client, service
+
+    @property
+    def changes(self) -> list[Any]:
+        """The bodies that the service received."""
+        return self.service.changes
+
+    def page(self) -> str:
+        """Return the page, fetched anew."""
+        return str(self.client.get(PAGE).text)
+
+    def filled(self, **values: Any) -> dict[str, Any]:
+        """Return the fetched form with other values."""
+        return fields(self.page()) | values
+
+    def post(self, data: dict[str, Any], **options: Any) -> Any:
+        return self.client.post(PAGE, data, **options)
+
+    def submit(self, response: Any, **options: Any) -> Any:
+        """Press the button of the form that a response shows."""
+        return self.post(fields(response.text), **options)
+
+    def preview(self, **values: Any) -> Any:
+        """Let htmx fetch the body to send, as while typing."""
+        return self.post(self.filled(step="preview", **values), headers=LIVE)
+
+    def review(self, **values: Any) -> dict[str, Any]:
+        """Press the button once, and return the form with the body shown."""
+        response = self.post(self.filled(**values))
+        assert "Not sent yet." in text(response.text)
+        return fields(response.text)
+
+    def save(self, **values: Any) -> Any:
+        """Review the body to send, and send it."""
+        return self.post(self.review(**values), follow=True)
+
+
+class WebhookSwitch:
+    """The switch of the one webhook on the list, in an administrator's browser."""
+
+    def __init__(self, client: Client, service: WebhookService) -> None:
+        self.client, self.service = client, service
+
+    @property
+    def changes(self) -> list[Any]:
+        """The bodies that the service received."""
+        return self.service.changes
+
+    def post(self, data: dict[str, str], **options: Any) -> Any:
+        return self.client.post(f"{PAGE}active/", data, **options)
+
+    def press(self, active: str, **differs: str) -> Any:
+        """Press it and confirm if required; return the switch as htmx gets it."""
+        number = SubscriptionRecord.objects.get().pk
+        headers = {"HX-Request": "true", "HX-Target": f"switch-{number}"}
+        data = {"active": active, "confirmed": "1", "operation_key": str(uuid4())} | differs
+        return self.post(data, headers=headers)
