@@ -4,10 +4,7 @@ from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
 
-urlpatterns = [
-    path("", include("dashboard.web.shell.urls")),
-    path("admin/", admin.site.urls),
-]
+urlpatterns = [path("", include("dashboard.web.shell.urls")), path("admin/", admin.site.urls)]
 if settings.EMBEDDED_API:
     urlpatterns += [path("", include("dashboard.embedded_api.urls"))]
 

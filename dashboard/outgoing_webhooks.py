@@ -12,14 +12,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from ipaddress import (
-    IPv4Address,
-    IPv4Network,
-    IPv6Address,
-    IPv6Network,
-    ip_address,
-    ip_network,
-)
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from secrets import token_bytes
 from typing import NamedTuple
 
@@ -121,10 +114,7 @@ def check_url(
     except ValueError:
         return parsed
     _require_allowed(
-        [str(literal)],
-        parsed.host,
-        allows_loopback=allows_loopback,
-        allows_private=allows_private,
+        [str(literal)], parsed.host, allows_loopback=allows_loopback, allows_private=allows_private
     )
     return parsed
 

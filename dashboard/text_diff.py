@@ -14,13 +14,7 @@ from typing import Literal
 
 from django.utils.functional import cached_property
 
-from dashboard.word_alignment import (
-    UNITS,
-    DiffGranularity,
-    Unit,
-    matching_blocks,
-    split_units,
-)
+from dashboard.word_alignment import UNITS, DiffGranularity, Unit, matching_blocks, split_units
 
 Kind = Literal["same", "del", "ins"]
 

@@ -40,7 +40,7 @@ class ApprovalRule(models.Model):
         ordering = ["-pk"]
         default_permissions = ()
         permissions = [
-            ("manage_approvals", "Can change the approval rule, and publish in an emergency"),
+            ("manage_approvals", "Can change the approval rule, and publish in an emergency")
         ]
 
     def __str__(self) -> str:

@@ -52,11 +52,7 @@ class AudienceVersion(Resource):
     @property
     def publish_state(self) -> dict[str, str | None]:
         """What publishing changes, as on the wire: stored before, to compare with later."""
-        return {
-            "status": self.status,
-            "queuedAt": self.queued_at,
-            "publishedAt": self.published_at,
-        }
+        return {"status": self.status, "queuedAt": self.queued_at, "publishedAt": self.published_at}
 
 
 class Audience(Resource):

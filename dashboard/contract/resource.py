@@ -73,9 +73,7 @@ def below(values: Sequence[UnreadableValue], *location: int | str) -> list[Unrea
     depth = len(location)
     return [
         replace(
-            value,
-            location=value.location[depth:],
-            problem_location=value.problem_location[depth:],
+            value, location=value.location[depth:], problem_location=value.problem_location[depth:]
         )
         for value in values
         if value.location[:depth] == location

@@ -67,11 +67,7 @@ class WireModel(BaseModel):
     """
 
     model_config = ConfigDict(
-        alias_generator=to_camel,
-        extra="allow",
-        frozen=True,
-        populate_by_name=True,
-        strict=True,
+        alias_generator=to_camel, extra="allow", frozen=True, populate_by_name=True, strict=True
     )
 
     def to_wire(self) -> dict[str, Any]:

@@ -20,13 +20,7 @@ from dashboard.releases.checking import check_release, review_columns
 from dashboard.releases.decisions import schedule
 from dashboard.releases.drafting import create_draft, create_release, mark_reviewed
 from dashboard.releases.holding import hold
-from dashboard.releases.models import (
-    HoldKind,
-    ItemState,
-    Release,
-    ReleaseItem,
-    ReleaseState,
-)
+from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseItem, ReleaseState
 from dashboard.releases.planning import PlannedVersion
 from dashboard.releases.reviewing import ItemReview, board_digest
 from dashboard.releases.schedules import ScheduledMoment, parse_moment

@@ -124,8 +124,5 @@ def _operation(name: EventName) -> dict[str, Any]:
         "security": [],
         "parameters": headers,
         "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
-        "responses": {
-            "2XX": {"description": "Accepted"},
-            "410": {"description": "Not sent again"},
-        },
+        "responses": {"2XX": {"description": "Accepted"}, "410": {"description": "Not sent again"}},
     }

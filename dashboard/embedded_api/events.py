@@ -19,13 +19,7 @@ from dashboard.contract.webhooks import EventName
 from dashboard.contract.wire import read_date
 from dashboard.embedded_api.ids import last_uuid7_of
 from dashboard.embedded_api.lifecycle import Dates
-from dashboard.embedded_api.models import (
-    Page,
-    Subscription,
-    Version,
-    WebhookDelivery,
-    WebhookEvent,
-)
+from dashboard.embedded_api.models import Page, Subscription, Version, WebhookDelivery, WebhookEvent
 from dashboard.work.claims import back_off
 from dashboard.work.tasks import attempt_each
 

@@ -60,9 +60,7 @@ def _no_duplicates(events: list[webhooks.EventName]) -> list[webhooks.EventName]
 
 
 HttpUrl = Annotated[
-    str,
-    AfterValidator(_http_url),
-    Field(json_schema_extra={"format": "uri", "pattern": _URI}),
+    str, AfterValidator(_http_url), Field(json_schema_extra={"format": "uri", "pattern": _URI})
 ]
 ReceiverUrl = Annotated[
     HttpUrl, AfterValidator(_receiver_url), Field(max_length=MAX_URL_CHARACTERS)

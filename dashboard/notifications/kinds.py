@@ -138,11 +138,7 @@ _ALL = (
         is_for_teams=True,
     ),
     Kind(
-        "approval_given",
-        "Approvals",
-        "Approved",
-        "{actor} approved a request: {title}.",
-        (OWNERS,),
+        "approval_given", "Approvals", "Approved", "{actor} approved a request: {title}.", (OWNERS,)
     ),
     Kind(
         "approval_declined",

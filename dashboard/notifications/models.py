@@ -287,7 +287,7 @@ class Delivery(DeliveryRow):
             (
                 "manage_deliveries",
                 "Can see the delivery log, send again, and change webhooks of teams",
-            ),
+            )
         ]
         constraints = [
             models.UniqueConstraint(
@@ -352,7 +352,7 @@ class DeliveryItem(models.Model):
                 name="delivery_items_due",
                 fields=["due_at"],
                 condition=models.Q(delivery__isnull=True),
-            ),
+            )
         ]
 
     def __str__(self) -> str:

@@ -27,13 +27,7 @@ from dashboard.ledger.signals import (
 )
 from dashboard.notifications.followed_changes import on_audiences_changed, on_pages_changed
 from dashboard.notifications.inbox import mark_event_read
-from dashboard.notifications.recording import (
-    Draft,
-    Subject,
-    digest_of,
-    record_event,
-    record_events,
-)
+from dashboard.notifications.recording import Draft, Subject, digest_of, record_event, record_events
 from dashboard.releases.models import (
     HoldKind,
     ItemState,
@@ -59,10 +53,7 @@ COUNTED = {
     ItemState.HELD: "held",
     ItemState.CANCELED: "canceled",
 }
-BECAME = {
-    RequestState.EXPIRED: "expired",
-    RequestState.VOID: "is void",
-}
+BECAME = {RequestState.EXPIRED: "expired", RequestState.VOID: "is void"}
 
 
 def connect() -> None:

@@ -21,12 +21,7 @@ from dashboard.notifications.messages import (
     words_of,
 )
 from dashboard.notifications.models import Channel, Delivery, WebhookFormat, WebhookTarget
-from dashboard.notifications.outbox import (
-    bundle,
-    due_receivers,
-    earliest_item,
-    record_result,
-)
+from dashboard.notifications.outbox import bundle, due_receivers, earliest_item, record_result
 from dashboard.notifications.recipients import notify_pending
 from dashboard.outgoing_webhooks import signed_headers
 from dashboard.work.claims import Claim, claim_next, earliest
@@ -128,10 +123,7 @@ def body_of(message: OutgoingMessage, format: str) -> bytes:  # noqa: A002  # as
     payload = {
         "type": "pressroom.notifications",
         "timestamp": (message.events[-1].at if message.events else clock.now()).isoformat(),
-        "data": {
-            "total": message.total,
-            "events": [fields_of(event) for event in message.events],
-        },
+        "data": {"total": message.total, "events": [fields_of(event) for event in message.events]},
     }
     return json.dumps(payload).encode()
 
@@ -154,8 +146,5 @@ DELIVER_EMAILS, DELIVER_WEBHOOKS = (
             partial(earliest, partial(Delivery.objects.filter, channel=channel)),
         ),
     )
-    for deliver, channel in (
-        (deliver_emails, Channel.EMAIL),
-        (deliver_webhooks, Channel.WEBHOOK),
-    )
+    for deliver, channel in ((deliver_emails, Channel.EMAIL), (deliver_webhooks, Channel.WEBHOOK))
 )

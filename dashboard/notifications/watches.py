@@ -183,11 +183,7 @@ def _record_stuck(
         "publish_stuck",
         _stuck_key(operation),
         subject_of(operation),
-        {
-            **facts_of(operation),
-            "so_far": in_words(progress.elapsed),
-            "usual": in_words(longest),
-        },
+        {**facts_of(operation), "so_far": in_words(progress.elapsed), "usual": in_words(longest)},
         actor=operation.actor,
         owners=[operation.actor],
     )

@@ -17,11 +17,7 @@ from django.http import HttpRequest
 
 from dashboard.client import Call, CallReport, StatusError
 from dashboard.observability.metrics import call_outcome
-from dashboard.observability.request_context import (
-    REQUEST_ID_HEADER,
-    RequestNotes,
-    current_notes,
-)
+from dashboard.observability.request_context import REQUEST_ID_HEADER, RequestNotes, current_notes
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment

@@ -141,10 +141,7 @@ def _other_pages(operation: Operation, page_ids: list[str]) -> set[str]:
     pages = PageRecord.objects.filter(page_id__in=page_ids, first_seen_at__lt=before)
     creations = Operation.objects.filter(kind=OperationKind.CREATE_PAGE, page_id__in=page_ids)
     of_others = creations.exclude(pk=operation.pk)
-    return {
-        *pages.values_list("page_id", flat=True),
-        *of_others.values_list("page_id", flat=True),
-    }
+    return {*pages.values_list("page_id", flat=True), *of_others.values_list("page_id", flat=True)}
 
 
 def _open_duplicates(operation: Operation) -> list[datetime]:

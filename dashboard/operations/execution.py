@@ -26,16 +26,10 @@ from dashboard.contract.wire import WireModel
 from dashboard.ledger import recording
 from dashboard.ledger.models import Attempt, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
-from dashboard.ledger.operations import (
-    AttemptResult,
-    end,
-)
+from dashboard.ledger.operations import AttemptResult, end
 from dashboard.ledger.queries.operations import operation_by_key
 from dashboard.observability.metrics import count_attempt
-from dashboard.observability.request_context import (
-    set_unsettled_operation,
-    tolerate_write_errors,
-)
+from dashboard.observability.request_context import set_unsettled_operation, tolerate_write_errors
 from dashboard.service.client import capture_call_reports, publishing_client
 from dashboard.service.subscriptions import record_if_listed, update_subscription
 

@@ -34,12 +34,7 @@ from dashboard.operations.publish_preflight import (
     findings,
 )
 from dashboard.service.client import publishing_client, run_concurrently
-from dashboard.service.reading import (
-    AudienceLookup,
-    ReadResult,
-    read_audience,
-    read_conversation,
-)
+from dashboard.service.reading import AudienceLookup, ReadResult, read_audience, read_conversation
 
 NO_CONVERSATION = PendingChanges(0, has_conversation=False, ids=())
 

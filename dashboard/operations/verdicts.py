@@ -114,10 +114,7 @@ def page_identity(body_sent: Mapping[str, Any]) -> tuple[Any, Any, Any]:
 
 
 def subscription_verdict(
-    *,
-    body_sent: Mapping[str, Any],
-    before: Mapping[str, Any] | None,
-    now: Mapping[str, Any],
+    *, body_sent: Mapping[str, Any], before: Mapping[str, Any] | None, now: Mapping[str, Any]
 ) -> Verdict:
     """Return whether a request updated a subscription; all as on the wire."""
     differing = [name for name, wanted in body_sent.items() if now.get(name) != wanted]

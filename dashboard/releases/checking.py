@@ -35,12 +35,7 @@ from dashboard.ledger.queries.audiences import live_publications, rolled_back_ve
 from dashboard.ledger.queries.pages import page_last_known
 from dashboard.observability.request_context import tolerate_write_errors
 from dashboard.operations.checking import PublishTarget, snapshot_version
-from dashboard.operations.publish_preflight import (
-    Finding,
-    FoundPage,
-    PendingChanges,
-    Severity,
-)
+from dashboard.operations.publish_preflight import Finding, FoundPage, PendingChanges, Severity
 from dashboard.operations.publish_review import NO_CONVERSATION, pending_changes
 from dashboard.releases.drafting import CHECKED_STATES
 from dashboard.releases.models import ItemState, Release, ReleaseItem

@@ -25,25 +25,10 @@ from dashboard.releases.approval_subjects import (
     request_for,
     void_for_plan,
 )
-from dashboard.releases.drafting import (
-    reload_locked,
-    request_check,
-    state_sentence,
-)
+from dashboard.releases.drafting import reload_locked, request_check, state_sentence
 from dashboard.releases.errors import ReleaseError
-from dashboard.releases.models import (
-    ItemState,
-    Release,
-    ReleaseItem,
-    ReleaseState,
-)
-from dashboard.releases.reviewing import (
-    blocked,
-    blocked_reason,
-    board_digest,
-    light_items,
-    risks,
-)
+from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
+from dashboard.releases.reviewing import blocked, blocked_reason, board_digest, light_items, risks
 from dashboard.releases.schedules import ScheduledMoment
 
 MAX_UNTYPED = 25

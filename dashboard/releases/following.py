@@ -61,10 +61,7 @@ def is_given_up(item: ReleaseItem, now: datetime) -> bool:
 
 
 def given_up() -> tuple[ItemState, str]:
-    return (
-        ItemState.UNKNOWN,
-        f"It was still in progress after {in_words(POLLING_PERIOD)}.",
-    )
+    return (ItemState.UNKNOWN, f"It was still in progress after {in_words(POLLING_PERIOD)}.")
 
 
 def pages_to_read(items: Iterable[ReleaseItem]) -> list[str]:

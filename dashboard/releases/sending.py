@@ -20,13 +20,7 @@ from dashboard.operations.publish import LIST_LAG, begin_publish, is_other_publi
 from dashboard.operations.verdicts import is_unchanged
 from dashboard.releases.approval_subjects import clearance_of
 from dashboard.releases.following import is_sent_again, message_of
-from dashboard.releases.holding import (
-    MAX_RETRY_AFTER,
-    MIN_PAUSE,
-    hold,
-    note_activity,
-    pause,
-)
+from dashboard.releases.holding import MAX_RETRY_AFTER, MIN_PAUSE, hold, note_activity, pause
 from dashboard.releases.models import (
     HoldKind,
     ItemState,

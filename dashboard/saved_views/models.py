@@ -32,10 +32,7 @@ class SavedView(models.Model):
     query = models.TextField()
     """The query string of the list: its own parameters in a fixed order, without paging."""
     owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        null=True,
-        on_delete=models.CASCADE,
-        related_name="saved_views",
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="saved_views"
     )
     """Whose view it is; None for the team's."""
     position = models.PositiveIntegerField(default=0)

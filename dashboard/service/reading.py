@@ -74,10 +74,7 @@ def read_pages(*, cursor: str | None = None, limit: int | None = None) -> ListEn
 
 
 def read_page(
-    page_id: str,
-    *,
-    response: Callable[[], PageItem] | None = None,
-    read_at: datetime | None = None,
+    page_id: str, *, response: Callable[[], PageItem] | None = None, read_at: datetime | None = None
 ) -> ReadResult[PageItem]:
     """Read one page, or return its last known state.
 

@@ -161,9 +161,7 @@ def test_switching_the_rule_is_on_record(as_administrator: Client, ada: User) ->
     assert [(act.kind, act.actor_name) for act in done] == [("rule_on", "ada"), ("rule_off", "ada")]
 
 
-def test_the_password_is_required_again_before_the_rule_changes(
-    as_administrator: Client,
-) -> None:
+def test_the_password_is_required_again_before_the_rule_changes(as_administrator: Client) -> None:
     led_to = as_administrator.post(RULES, {"do": "on"}).url
     assert led_to.startswith("/accounts/again/")
     assert not SignInPolicy.objects.exists()

@@ -135,9 +135,7 @@ def test_groups_come_from_single_values_and_user_info(organisation: Organisation
     assert groups_of("olga") == {"Publishers", "Viewers"}
 
 
-def test_groups_are_synced_at_each_sign_in(
-    organisation: Organisation,
-) -> None:
+def test_groups_are_synced_at_each_sign_in(organisation: Organisation) -> None:
     come_back(Client(), organisation)
     by_hand = Group.objects.get(name="Administrators")
     User.objects.get().groups.add(by_hand)
@@ -332,8 +330,7 @@ def test_an_unreachable_provider_is_reported(client: Client, settings: Any) -> N
 
 
 @pytest.mark.parametrize(
-    "query",
-    ["", "?state=x&code=y", "?error=access_denied", "?code=y", "?state=%00&code=%00"],
+    "query", ["", "?state=x&code=y", "?error=access_denied", "?code=y", "?state=%00&code=%00"]
 )
 def test_an_unrequested_response_signs_no_one_in(
     client: Client, organisation: Organisation, query: str

@@ -10,11 +10,7 @@ from dashboard.contract.wire import MAX_IDENTIFIER_BYTES
 from tests.support import examples
 from tests.support.hostile_strings import PAYLOADS
 
-URLS = [
-    "javascript:alert(1)",
-    "java\tscript:alert(1)",
-    "https://evil.example/beacon.png",
-]
+URLS = ["javascript:alert(1)", "java\tscript:alert(1)", "https://evil.example/beacon.png"]
 """What stands alone in a field. The last may be a link; nothing may load it."""
 BREAKS_OUT = [
     '" onfocus=alert(1) autofocus x="',

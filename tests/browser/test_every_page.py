@@ -12,14 +12,7 @@ from tests.browser.conftest import PATIENCE_S, confirm, open_page, settle, sign_
 from tests.browser.layers import layers
 from tests.browser.looks import MAX_SHIFT, NOTE_SHIFTS, Look, wrong_in_shape, wrong_with
 from tests.browser.modes import MODES, moving
-from tests.browser.weight import (
-    COLD_KB,
-    COLD_REQUESTS,
-    SECOND_KB,
-    SECOND_REQUESTS,
-    VISITS,
-    weighed,
-)
+from tests.browser.weight import COLD_KB, COLD_REQUESTS, SECOND_KB, SECOND_REQUESTS, VISITS, weighed
 from tests.support.matrix import sampled
 from tests.support.processes import Running
 

@@ -54,9 +54,7 @@ def test_a_partial_button_is_busy_and_keeps_the_focus(page: Page) -> None:
     expect(page.locator("#pins")).to_have_text("")
 
 
-def test_the_result_of_copying_is_shown_and_announced(
-    timed_page: Page,
-) -> None:
+def test_the_result_of_copying_is_shown_and_announced(timed_page: Page) -> None:
     page = timed_page
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     a_page_with_audiences(page)

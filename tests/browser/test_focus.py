@@ -23,10 +23,7 @@ def test_a_choice_of_what_is_shown_keeps_the_focus(page: Page, server: Running) 
     expect(choices.get_by_role("link", name="All")).to_be_focused()
 
 
-@pytest.mark.parametrize(
-    ("address", "rows"),
-    [("/activity/", ".log li"), ("/pages/", "#rows tr")],
-)
+@pytest.mark.parametrize(("address", "rows"), [("/activity/", ".log li"), ("/pages/", "#rows tr")])
 def test_loaded_rows_get_the_focus_at_the_end(address: str, rows: str, page: Page) -> None:
     log_in(page, to=address)
     # Other tests make pages and operations: how many more there are is not known here.

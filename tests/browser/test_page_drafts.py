@@ -147,9 +147,7 @@ def test_a_page_is_created_across_a_lost_session(
     create(page, "All though signed out", rows)
 
 
-def test_without_javascript_or_cookies_the_form_survives_log_in(
-    plain_page: Page,
-) -> None:
+def test_without_javascript_or_cookies_the_form_survives_log_in(plain_page: Page) -> None:
     page = log_in(plain_page, to=NEW)
     write_basics(page, "Kept without scripts")
     page.context.clear_cookies()

@@ -148,9 +148,7 @@ def test_back_from_a_person_on_a_phone_opens_people(page: Page) -> None:
     expect(page.locator("#rows tr")).to_have_count(50)
 
 
-def test_back_from_an_audience_returns_to_its_person(
-    page: Page,
-) -> None:
+def test_back_from_an_audience_returns_to_its_person(page: Page) -> None:
     log_in(page, to="/people/?q=bright")
     page.get_by_role("link", name="Load 50 more").press("Enter")
     page.locator("#rows tr").nth(60).locator("a").click()

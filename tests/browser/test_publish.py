@@ -236,11 +236,7 @@ def test_an_unknown_outcome_is_resent_with_its_key(
 @pytest.mark.matrix(cells=1)
 @pytest.mark.parametrize("is_modal", [True, False])
 def test_a_dashboard_failure_is_shown_in_the_dialog(
-    is_modal: bool,
-    opened: Opened,
-    service: PublishingService,
-    at: Places,
-    troubles: list[str],
+    is_modal: bool, opened: Opened, service: PublishingService, at: Places, troubles: list[str]
 ) -> None:
     assert service.latest
     service.latest |= {"supplementaryContext": "Runs 71 trucks. " * 400}
@@ -314,10 +310,7 @@ def test_a_killed_dashboard_shows_the_truth_after_restart(
         (services.add(carried_out), "Publishing version 2"),
         (services.add(lost), "We don’t know if version 2 was published"),
     )
-    with (
-        over_http(services) as url,
-        new_profile(browser, f"http://127.0.0.1:{port}") as context,
-    ):
+    with over_http(services) as url, new_profile(browser, f"http://127.0.0.1:{port}") as context:
         context.clock.install()
         dashboard = Dashboard(tmp_path, url)
         dashboard.prepare()

@@ -311,10 +311,7 @@ def test_other_peoples_names_are_left_alone() -> None:
 
 @pytest.mark.parametrize(
     "variables",
-    [
-        COLLECTOR,
-        {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "https://collector.example/v1/traces"},
-    ],
+    [COLLECTOR, {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "https://collector.example/v1/traces"}],
 )
 def test_a_collector_that_is_wanted_needs_opentelemetry(variables: dict[str, str]) -> None:
     with patch.dict(sys.modules, {"opentelemetry": None}):  # As if it were not installed.
@@ -323,9 +320,7 @@ def test_a_collector_that_is_wanted_needs_opentelemetry(variables: dict[str, str
 
 
 @pytest.mark.parametrize("variables", [{}, TURNED_OFF])
-def test_opentelemetry_is_needed_only_with_a_collector(
-    variables: dict[str, str],
-) -> None:
+def test_opentelemetry_is_needed_only_with_a_collector(variables: dict[str, str]) -> None:
     with patch.dict(sys.modules, {"opentelemetry": None}):
         assert not read(**variables).traces
 

@@ -151,10 +151,7 @@ def test_retry_after_is_respected(
     ],
 )
 def test_what_a_subscription_no_longer_wants_is_not_sent(
-    receiver: HookReceiver,
-    subscription: Subscription,
-    change: dict[str, Any] | None,
-    problem: str,
+    receiver: HookReceiver, subscription: Subscription, change: dict[str, Any] | None, problem: str
 ) -> None:
     announce_due(timezone.now())
     rows = Subscription.objects.filter(pk=subscription.pk)
@@ -274,9 +271,7 @@ def test_only_users_who_may_change_it_see_the_secret(subscription: Subscription)
     assert signing.reveal(SigningSecret.objects.get()) != secret
 
 
-def test_pressing_twice_rotates_the_secret_once(
-    subscription: Subscription,
-) -> None:
+def test_pressing_twice_rotates_the_secret_once(subscription: Subscription) -> None:
     old = signing.reveal(subscription.signing_secret)
     browser = staff("view_signingsecret", "change_signingsecret")
     path = reverse("admin:embedded_api_signingsecret_changelist")

@@ -9,12 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from dashboard.contract.audiences import VersionStatus
 from dashboard.contract.wire import read_date, write_mark
-from dashboard.embedded_api.lifecycle import (
-    DATE_NAMES,
-    CancelledVersionError,
-    Dates,
-    publish,
-)
+from dashboard.embedded_api.lifecycle import DATE_NAMES, CancelledVersionError, Dates, publish
 
 START = datetime(2026, 3, 9, 12, tzinfo=UTC)
 DELAYS = {"queue": timedelta(seconds=3), "processing": timedelta(seconds=4)}

@@ -167,9 +167,7 @@ def test_sample_tool_calls_have_errors_and_large_results(world: World) -> None:
     assert 3 <= sum(size > 200_000 for size in sizes) <= 12
 
 
-def test_pending_changes_are_ready_applied_or_outdated(
-    world: World,
-) -> None:
+def test_pending_changes_are_ready_applied_or_outdated(world: World) -> None:
     counts = Counter()
     for row in world.conversations:
         context = conversation_json(row, live=None)["context"]
@@ -203,9 +201,7 @@ def test_eight_subscriptions_have_all_events_none_null_and_some(world: World) ->
     assert {row.active for row in world.subscriptions} == {True, False}
 
 
-def test_sample_people_have_varied_names_and_missing_fields(
-    everybody: list[Person],
-) -> None:
+def test_sample_people_have_varied_names_and_missing_fields(everybody: list[Person]) -> None:
     assert len({row.person_id for row in everybody}) == 5_000
     assert all(re.fullmatch(r"prospect_[a-z0-9]{26}", row.person_id) for row in everybody)
     assert sum(not row.name.isascii() for row in everybody) > 1_000
@@ -214,9 +210,7 @@ def test_sample_people_have_varied_names_and_missing_fields(
         assert 20 < sum(not getattr(row, name) for row in everybody) < 2_500
 
 
-def test_few_people_lack_a_name(
-    everybody: list[Person],
-) -> None:
+def test_few_people_lack_a_name(everybody: list[Person]) -> None:
     assert 1 < sum(not row.name for row in everybody) < 15
 
 

@@ -59,9 +59,7 @@ def test_a_call_shares_the_open_transaction(inside: httpx.Client) -> None:
     assert Page.objects.count() == 0
 
 
-def test_a_call_leaves_the_outer_request_alone(
-    inside: httpx.Client,
-) -> None:
+def test_a_call_leaves_the_outer_request_alone(inside: httpx.Client) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
     raw = connection.connection

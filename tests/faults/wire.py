@@ -11,14 +11,7 @@ import httpx
 from tests.faults.cells import LIMIT_S
 from tests.faults.kinds import Kind
 from tests.faults.pages import good_answer
-from tests.support.small_server import (
-    Script,
-    answer,
-    dribbles,
-    says,
-    says_and_closes,
-    serving,
-)
+from tests.support.small_server import Script, answer, dribbles, says, says_and_closes, serving
 
 CLOSED = "The service closed the connection before responding."
 NO_TIME = "The service didn't respond within 0.6 s."

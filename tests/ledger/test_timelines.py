@@ -122,11 +122,7 @@ def test_a_version_that_goes_live_twice_has_two(story: Story) -> None:
     for number in (5, 4):
         times.append(story.go_live(number))
         story.read()
-    assert story.timeline == [
-        (4, times[0], times[1]),
-        (5, times[1], times[2]),
-        (4, times[2], None),
-    ]
+    assert story.timeline == [(4, times[0], times[1]), (5, times[1], times[2]), (4, times[2], None)]
 
 
 def test_a_version_published_again_between_two_reads_has_two(story: Story) -> None:
@@ -139,11 +135,7 @@ def test_a_version_published_again_between_two_reads_has_two(story: Story) -> No
 def test_a_version_live_between_two_reads_is_recorded(story: Story) -> None:
     began, ended = story.go_live(6), story.go_live(4)
     story.read()
-    assert story.timeline == [
-        (4, story.start + MINUTE, began),
-        (6, began, ended),
-        (4, ended, None),
-    ]
+    assert story.timeline == [(4, story.start + MINUTE, began), (6, began, ended), (4, ended, None)]
     assert story.live_status == LiveStatus.ROLLED_BACK
 
 

@@ -336,9 +336,7 @@ def test_an_outside_publish_is_reported_once(
     assert (notices_of(paula), notices_of(ada), notices_of(vera)) == ([words], [words], [])
 
 
-def test_only_new_deviations_from_servers_are_reported(
-    ada: User,
-) -> None:
+def test_only_new_deviations_from_servers_are_reported(ada: User) -> None:
     deviation = ContractDeviation("listPages", "Unknown name", "items.*.status", "odd", "/v0/pages")
     record_deviations([deviation])
     record_deviations([deviation])

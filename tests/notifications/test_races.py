@@ -24,13 +24,7 @@ from dashboard.notifications.targets import delete_target
 from dashboard.work.claims import claim_next
 from dashboard.work.deliveries import DeliveryResult
 from tests.support.clock import Clock
-from tests.support.interleaving import (
-    PATIENCE_S,
-    before_commit,
-    before_statement,
-    begun,
-    held_at,
-)
+from tests.support.interleaving import PATIENCE_S, before_commit, before_statement, begun, held_at
 from tests.support.seeding import seed_delivery, seed_target
 
 pytestmark = [

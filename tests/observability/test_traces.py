@@ -138,18 +138,14 @@ def test_a_request_is_a_span_of_its_caller(exported: ExportedSpans) -> None:
     }
 
 
-def test_a_span_carries_its_route(
-    exported: ExportedSpans,
-) -> None:
+def test_a_span_carries_its_route(exported: ExportedSpans) -> None:
     span = exported.request(AUDIENCE)
     assert span.name == "GET /pages/<id:page_id>/audiences/<id:audience_id>/"
     assert span.parent_span_id == b""
     assert exported.request("/nowhere/").name == "HTTP"
 
 
-def test_a_call_is_a_child_span(
-    exported: ExportedSpans,
-) -> None:
+def test_a_call_is_a_child_span(exported: ExportedSpans) -> None:
     (call,) = exported.calls_of(exported.request("/people/"))
     (sent,) = [call for call in exported.calls if call.url.path == "/v0/persons/search"][:1]
     assert sent.headers["traceparent"] == f"00-{TRACE}-{call.span_id.hex()}-01"

@@ -41,10 +41,7 @@ def _full_disk(db: None) -> Iterator[None]:
 @pytest.mark.usefixtures("_full_disk")
 @pytest.mark.parametrize("address", ["/pages/page_1/", "/pages/page_1/audiences/aud_1/", ADDRESS])
 def test_an_unrecorded_page_is_shown_and_says_so(
-    address: str,
-    as_publisher: Client,
-    service: PublishingService,
-    caplog: pytest.LogCaptureFixture,
+    address: str, as_publisher: Client, service: PublishingService, caplog: pytest.LogCaptureFixture
 ) -> None:
     response = as_publisher.get(address)
     assert response.status_code == 200

@@ -124,10 +124,7 @@ def test_publishing_is_disabled_without_current_data(differs: dict[str, Any]) ->
 
 @pytest.mark.parametrize(
     ("count", "headline"),
-    [
-        (1, "1 pending change is not in version 2."),
-        (2, "2 pending changes are not in version 2."),
-    ],
+    [(1, "1 pending change is not in version 2."), (2, "2 pending changes are not in version 2.")],
 )
 def test_pending_changes_are_counted_and_are_not_a_risk(count: int, headline: str) -> None:
     assert headlines(pending=PendingChanges(count)) == [headline]

@@ -50,10 +50,7 @@ def verdict(before: Any, seen: AudienceVersion | None, *, is_rejected: bool = Fa
         (DRAFT, version(status="queued", queuedAt="not a date")),
         (None, version(status="queued", queuedAt=AFTER)),
         (WAS_LIVE.publish_state, version(status="queued", queuedAt=AFTER)),
-        (
-            JUST_LIVE.publish_state,
-            version(status="published", queuedAt=AFTER, publishedAt=AFTER),
-        ),
+        (JUST_LIVE.publish_state, version(status="published", queuedAt=AFTER, publishedAt=AFTER)),
         (QUEUED, version(status="published", queuedAt=AFTER, publishedAt=AFTER)),
     ],
 )

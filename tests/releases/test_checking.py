@@ -157,10 +157,7 @@ def _unreadable(service: ManyAudiences) -> None:
         (_page_gone, "This page no longer exists. The service returned 404."),
         (_audience_gone, "This audience no longer exists. The service doesn’t list it."),
         (_pending, "The pending changes in the conversation differ from those at the review."),
-        (
-            _conversation_broken,
-            "The pending changes can’t be read, so they couldn’t be compared.",
-        ),
+        (_conversation_broken, "The pending changes can’t be read, so they couldn’t be compared."),
         (
             _unreadable,
             "The service’s data for this audience can’t be read. "

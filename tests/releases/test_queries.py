@@ -17,13 +17,7 @@ from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release
 from dashboard.releases.models import ItemState, Release, ReleaseState
 from dashboard.releases.planning import planned_publishes, releases_of_operations
-from dashboard.releases.reviewing import (
-    blocked,
-    board_digest,
-    can_roll_back,
-    light_items,
-    risks,
-)
+from dashboard.releases.reviewing import blocked, board_digest, can_roll_back, light_items, risks
 from tests.releases.conftest import Draft
 from tests.support.many_audiences import ManyAudiences
 
@@ -76,9 +70,7 @@ def test_the_release_of_an_operation_is_found(draft: Draft, paula: User) -> None
 
 
 def queries_of(act: Callable[[], object]) -> int:
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+    with CaptureQueriesContext(connection) as queries:
         act()
     return len(queries)
 

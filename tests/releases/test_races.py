@@ -60,8 +60,7 @@ def make_due(release: Release) -> None:
 
 @THREADS
 @pytest.mark.parametrize(
-    "others",
-    ["a draft", "another release", pytest.param("three large releases", marks=POSTGRESQL)],
+    "others", ["a draft", "another release", pytest.param("three large releases", marks=POSTGRESQL)]
 )
 def test_a_due_schedule_waits_for_no_other_check(
     publish: Publish,

@@ -151,11 +151,7 @@ def test_a_rollback_of_which_nothing_is_left_is_held(
 
 
 def test_the_approval_is_requested_once_the_service_responds(
-    draft: Draft,
-    service: PublishingAudiences,
-    paula: User,
-    clock: Clock,
-    fake_service: FakeService,
+    draft: Draft, service: PublishingAudiences, paula: User, clock: Clock, fake_service: FakeService
 ) -> None:
     rollback = Rollback(draft, service, paula, 2).release
     fake_service.fails(httpx.ConnectError)

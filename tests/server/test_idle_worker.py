@@ -91,9 +91,7 @@ def test_an_idle_minute_takes_23_queries(worker: Worker) -> None:
     With each heartbeat, the clock of PostgreSQL is read.
     """
     heartbeat = 2 if connection.vendor == "postgresql" else 1
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+    with CaptureQueriesContext(connection) as queries:
         worker.minute()
     assert len(queries) == 15 + 3 * heartbeat + 5
 

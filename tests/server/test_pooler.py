@@ -32,10 +32,7 @@ EXPORTS = ("/pages/export.csv", "/audiences/export.csv", "/activity/export.csv")
 
 
 def test_exports_and_searches_are_whole_behind_a_pooler(tmp_path: Path) -> None:
-    with (
-        pooled_database(tmp_path) as (database, pooler),
-        over_http(PublishingService()) as service,
-    ):
+    with pooled_database(tmp_path) as (database, pooler), over_http(PublishingService()) as service:
         dashboard = WorkerDashboard(tmp_path, service, database_url=database)
         dashboard.prepare()
         dashboard.env["DATABASE_URL"] = pooler

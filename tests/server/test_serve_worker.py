@@ -41,9 +41,7 @@ def children(pid: int) -> set[int]:
     return {*map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())}
 
 
-def test_a_killed_worker_restarts_and_stops_with_the_server(
-    dashboard: Dashboard,
-) -> None:
+def test_a_killed_worker_restarts_and_stops_with_the_server(dashboard: Dashboard) -> None:
     with dashboard.started(has_worker=True) as server:
         wait_for("a worker", dashboard.workers)
         [first] = dashboard.workers()

@@ -69,9 +69,7 @@ def assert_published_once(
     assert len(service.keys) == 1
 
 
-def test_a_publish_finishes_before_the_server_stops(
-    tmp_path: Path,
-) -> None:
+def test_a_publish_finishes_before_the_server_stops(tmp_path: Path) -> None:
     """With Ctrl+C; the next test does so with SIGTERM."""
     service = SlowService()
     with over_http(service) as service_url:

@@ -16,9 +16,7 @@ START_TAG = re.compile(
     r"""<!--.*?-->|<(?P<tag>[a-z][^\s/>]*)(?P<attributes>(?:[^"'>]|"[^"]*"|'[^']*')*)>""",
     re.DOTALL | re.I,
 )
-ATTRIBUTE = re.compile(
-    r"""([^\s"'>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?""",
-)
+ATTRIBUTE = re.compile(r"""([^\s"'>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?""")
 """Its name, and its value in double quotes, in single ones or in none."""
 
 

@@ -26,11 +26,7 @@ from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.operations import mark_interrupted_unknown
 from dashboard.operations.checking import PublishTarget, check_outcome
 from dashboard.operations.execution import send
-from dashboard.operations.publish import (
-    OvertakenError,
-    begin_reviewed_publish,
-    publish_in_progress,
-)
+from dashboard.operations.publish import OvertakenError, begin_reviewed_publish, publish_in_progress
 from dashboard.operations.publish_review import review_publish
 from dashboard.operations.resending import resend_publish, review_again
 from dashboard.releases import decisions

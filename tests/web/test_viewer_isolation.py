@@ -100,10 +100,7 @@ def sessions(
     for viewer in VIEWERS:
         user = person(viewer.name, *viewer.group.split(", "))
         save_preferences(
-            user,
-            time_zone=viewer.time_zone,
-            date_order=viewer.date_order,
-            density=viewer.density,
+            user, time_zone=viewer.time_zone, date_order=viewer.date_order, density=viewer.density
         )
         seed_notification(user)
         pin(user, ("page_1", "aud_1" if viewer.density else ""))

@@ -11,13 +11,7 @@ from dashboard.embedded_api.models.events import (
     WebhookDelivery,
     WebhookEvent,
 )
-from dashboard.embedded_api.models.pages import (
-    Audience,
-    Conversation,
-    OperationKey,
-    Page,
-    Version,
-)
+from dashboard.embedded_api.models.pages import Audience, Conversation, OperationKey, Page, Version
 from dashboard.embedded_api.models.people import Person, fold_for_search
 from dashboard.embedded_api.models.tenants import DEFAULT_TENANT_ID, ApiKey, Tenant
 from dashboard.embedded_api.models.webhooks import Subscription

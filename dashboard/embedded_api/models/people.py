@@ -57,11 +57,7 @@ class Person(models.Model):
     One of the first columns: PostgreSQL reads a row up to the last column that it needs.
     """
     person_id = models.CharField(
-        "ID",
-        unique=True,
-        max_length=ID_LENGTH,
-        default=partial(new_id, "prospect"),
-        editable=False,
+        "ID", unique=True, max_length=ID_LENGTH, default=partial(new_id, "prospect"), editable=False
     )
     name = models.TextField(default="", blank=True)
     email = models.TextField(null=True, blank=True)

@@ -66,8 +66,7 @@ class PageRecord(ObservedRecord):
             models.Index(fields=["status", "page_type"]),
             # All columns that filter the list.
             IndexOfSQLite(
-                name="pages_narrowed",
-                fields=["status", "page_type", "searched", *FLAG_COLUMNS],
+                name="pages_narrowed", fields=["status", "page_type", "searched", *FLAG_COLUMNS]
             ),
             models.Index(fields=["last_seen_at"]),
             # The pages whose audiences are still to be read.

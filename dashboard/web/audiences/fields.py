@@ -15,11 +15,7 @@ from dashboard.contract.pages import Action, PageItem
 from dashboard.contract.wire import WireModel
 
 ACTION_URL = "action_url_override"
-OVERRIDES = (
-    ACTION_URL,
-    "action_form_instructions_override",
-    "action_form_id_override",
-)
+OVERRIDES = (ACTION_URL, "action_form_instructions_override", "action_form_id_override")
 
 
 class Sent(StrEnum):

@@ -10,13 +10,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from dashboard import clock
 from dashboard.releases.models import MAX_ITEMS
-from dashboard.web.audiences.filters import (
-    AUDIENCES,
-    PAGE,
-    filter_options,
-    filters_of,
-    page_filter,
-)
+from dashboard.web.audiences.filters import AUDIENCES, PAGE, filter_options, filters_of, page_filter
 from dashboard.web.audiences.listing import (
     exported_audiences,
     list_context,

@@ -157,12 +157,7 @@ def live_view(head: AudienceHead) -> LiveView:
             release=releases.get(publication.operation_id or 0),
         )
         for place, (publication, before, after) in enumerate(
-            zip(
-                publications,
-                [*head.publications[1:], None],
-                [None, *publications],
-                strict=False,
-            )
+            zip(publications, [*head.publications[1:], None], [None, *publications], strict=False)
         )
     ]
     return LiveView(head, rows[:MAX_PUBLICATIONS])

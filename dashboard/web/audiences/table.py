@@ -137,11 +137,7 @@ STATUS = Choice(
     all_label="All statuses",
 )
 FLAG = Choice(
-    "flag",
-    "Live status",
-    values=[*AUDIENCE_FLAGS],
-    label_of=flag_label,
-    all_label="Live status",
+    "flag", "Live status", values=[*AUDIENCE_FLAGS], label_of=flag_label, all_label="Live status"
 )
 AUDIENCES_OF_PAGE = ListDefinition(
     search=SEARCH,

@@ -14,12 +14,7 @@ from dashboard.client import APIError
 from dashboard.ledger.queries.audiences import audience_last_known
 from dashboard.ledger.queries.pages import page_last_known
 from dashboard.service.client import publishing_client, run_concurrently
-from dashboard.service.reading import (
-    poll_audience,
-    read_audience,
-    read_audiences,
-    read_page,
-)
+from dashboard.service.reading import poll_audience, read_audience, read_audiences, read_page
 from dashboard.web.audiences.fields import Sent, metadata_rows, not_returned, override_rows
 from dashboard.web.audiences.live import live_view
 from dashboard.web.audiences.moment import live_at

@@ -16,10 +16,7 @@ def to_markdown(conversation: ShownConversation, *, title: str) -> str:
     Times are in the current time zone.
     """
     count = len(conversation.messages)
-    blocks = [
-        f"# Conversation: {_one_line(title)}",
-        f"{count} message{'' if count == 1 else 's'}.",
-    ]
+    blocks = [f"# Conversation: {_one_line(title)}", f"{count} message{'' if count == 1 else 's'}."]
     for message in conversation.messages:
         blocks += _message(message)
     blocks.append(f"## Pending changes: {len(conversation.pending)}")

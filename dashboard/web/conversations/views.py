@@ -26,11 +26,7 @@ from dashboard.web.audiences.polling import version_poll
 from dashboard.web.audiences.state import head_last_known, head_of
 from dashboard.web.conversations.export import to_markdown
 from dashboard.web.conversations.polling import ConversationSnapshot
-from dashboard.web.conversations.search import (
-    SHOWS,
-    ConversationSearchResult,
-    make_rows,
-)
+from dashboard.web.conversations.search import SHOWS, ConversationSearchResult, make_rows
 from dashboard.web.conversations.thread import ShownConversation, ShownMessage, show_conversation
 from dashboard.web.conversations.tool_calls import ShownCall
 from dashboard.web.ui.failures import explain

@@ -11,13 +11,7 @@ from django.db.models import Model, Q, QuerySet
 from django.http import QueryDict
 
 from dashboard.web.lists.columns import COLUMNS, Heading, ShownColumns, heading
-from dashboard.web.lists.definition import (
-    DENSITIES,
-    DENSITY,
-    SORT,
-    VIEW,
-    ListDefinition,
-)
+from dashboard.web.lists.definition import DENSITIES, DENSITY, SORT, VIEW, ListDefinition
 from dashboard.web.lists.filters import Choice, Filter
 from dashboard.web.lists.saved_views import NO_VIEWS, ListViews, hint_param, saved_views_of
 from dashboard.web.ui.htmx import Request

@@ -27,12 +27,7 @@ from dashboard.notifications.targets import (
     reveal_secret,
 )
 from dashboard.releases.worker import is_running
-from dashboard.web.notifications.forms import (
-    FOR_TEAMS,
-    TargetChangeForm,
-    TargetForm,
-    group_kinds,
-)
+from dashboard.web.notifications.forms import FOR_TEAMS, TargetChangeForm, TargetForm, group_kinds
 from dashboard.web.ui.forms import sent_form_key
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 from dashboard.web.ui.polling import wait_s
@@ -52,10 +47,7 @@ def target_add(request: Request) -> HttpResponse:
     if form.is_valid():
         try:
             target = add_target(
-                request.user,
-                is_team=is_team,
-                form_key=sent_form_key(request),
-                **form.cleaned_data,
+                request.user, is_team=is_team, form_key=sent_form_key(request), **form.cleaned_data
             )
         except NotificationError as error:
             form.add_error(error.field or None, str(error))

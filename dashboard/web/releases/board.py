@@ -14,13 +14,7 @@ from dashboard.ledger.states import version_state
 from dashboard.operations.publish_preflight import Severity
 from dashboard.releases.decisions import MAX_UNTYPED
 from dashboard.releases.models import ItemState, Release, ReleaseItem
-from dashboard.releases.reviewing import (
-    blocked,
-    board_digest,
-    can_roll_back,
-    light_items,
-    risks,
-)
+from dashboard.releases.reviewing import blocked, board_digest, can_roll_back, light_items, risks
 from dashboard.text_diff import TextDifference, compare_texts
 from dashboard.web.releases.summary import ITEM_BADGES, Badge
 from dashboard.web.ui.query_params import int_param

@@ -11,13 +11,7 @@ from django.utils.functional import cached_property
 
 from dashboard import clock
 from dashboard.ledger.states import OperationState, VersionState
-from dashboard.releases.models import (
-    ItemState,
-    Release,
-    ReleaseItem,
-    ReleaseState,
-    WorkerHeartbeat,
-)
+from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState, WorkerHeartbeat
 from dashboard.releases.worker import MISSING_AFTER
 
 Badge = tuple[str, str, str]

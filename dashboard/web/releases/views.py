@@ -157,10 +157,7 @@ def _release_context(release: Release) -> dict[str, Any]:
 
 
 def problem_context(error: ReleaseError | None) -> dict[str, Any]:
-    return {
-        "problem": str(error) if error else "",
-        "problem_field": error.field if error else "",
-    }
+    return {"problem": str(error) if error else "", "problem_field": error.field if error else ""}
 
 
 def confirmation(request: Request) -> dict[str, Any]:

@@ -90,10 +90,7 @@ def search_groups(
     commands = "Commands"
     if verb in rights.verbs and name and not applied:
         commands = f"Nothing to {verb} matches “{name}”"
-    actions = [
-        *applied,
-        *islice(audience_actions(audiences.best, rights.verbs), MAX_ACTIONS),
-    ]
+    actions = [*applied, *islice(audience_actions(audiences.best, rights.verbs), MAX_ACTIONS)]
     page_hits = [page_hit(record, words) for record in pages.best]
     groups = [
         ResultGroup("Go to", destinations(words, rights)),
@@ -102,11 +99,7 @@ def search_groups(
         _group("Pages", page_hits, pages.total, words, url=reverse("page-list")),
         _group("Webhooks", [*map(subscription_hit, webhooks.best)], webhooks.total, words),
         _group(
-            "Releases",
-            releases[:MAX_GROUP_HITS],
-            len(releases),
-            words,
-            url=reverse("release-list"),
+            "Releases", releases[:MAX_GROUP_HITS], len(releases), words, url=reverse("release-list")
         ),
         ResultGroup(commands, [*dict.fromkeys(actions), *searches(name or words)]),
     ]

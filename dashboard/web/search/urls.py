@@ -4,6 +4,4 @@ from django.urls import path
 
 from dashboard.web.search import views
 
-urlpatterns = [
-    path("", views.find, name="find"),
-]
+urlpatterns = [path("", views.find, name="find")]

@@ -31,11 +31,7 @@ from dashboard.accounts.permissions import (
 from dashboard.client import CallReport, InvalidResponseError, StatusError
 from dashboard.notifications.inbox import is_about
 from dashboard.notifications.preferences import is_followed
-from dashboard.observability.request_context import (
-    current_notes,
-    current_request_id,
-    is_unrecorded,
-)
+from dashboard.observability.request_context import current_notes, current_request_id, is_unrecorded
 from dashboard.service.health import health_now
 from dashboard.web.lists.saved_views import visible_views
 from dashboard.web.saved_views.counts import count_views

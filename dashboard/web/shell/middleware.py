@@ -27,12 +27,7 @@ from dashboard.ledger.operations import OperationKeyConflictError
 from dashboard.observability.request_context import current_notes
 from dashboard.web.pages.drafts import is_background_request
 from dashboard.web.search.recent_visits import record_visit
-from dashboard.web.shell.errors import (
-    deleted_meanwhile,
-    incomplete,
-    key_conflict,
-    service_error,
-)
+from dashboard.web.shell.errors import deleted_meanwhile, incomplete, key_conflict, service_error
 from dashboard.web.shell.sidebar_counts import (
     CACHE_SECONDS,
     PRESSED_COOKIE,

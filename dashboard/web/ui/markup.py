@@ -230,11 +230,7 @@ def running(value: timedelta) -> SafeString:
     relative-times.js keeps it up to date while the page is open, in the same format.
     """
     seconds = max(int(value.total_seconds()), 0)
-    return format_html(
-        '<span class="nowrap" data-age="{}">{}</span>',
-        seconds,
-        in_minutes(seconds),
-    )
+    return format_html('<span class="nowrap" data-age="{}">{}</span>', seconds, in_minutes(seconds))
 
 
 def milliseconds(value: float | None) -> str:

@@ -142,9 +142,7 @@ def _steps(version: AudienceVersion) -> tuple[LifecycleStep, ...]:
     return tuple(steps)
 
 
-def _dates_in_order(
-    version: AudienceVersion,
-) -> Sequence[tuple[str, str, datetime | None]]:
+def _dates_in_order(version: AudienceVersion) -> Sequence[tuple[str, str, datetime | None]]:
     """Return the dates sent, in time order; one that can't be parsed follows its predecessor."""
     dated: list[tuple[datetime | None, tuple[str, str, datetime | None]]] = []
     last: datetime | None = None

@@ -133,8 +133,7 @@ class EditForm(LabelForm):
     mode = forms.CharField(required=False)
     """KEEP or PICK if events are null; unused otherwise."""
     events = forms.MultipleChoiceField(
-        required=False,
-        error_messages={"invalid_choice": "Unknown event: “%(value)s”."},
+        required=False, error_messages={"invalid_choice": "Unknown event: “%(value)s”."}
     )
 
     def __init__(

@@ -31,12 +31,7 @@ from dashboard.web.webhooks.deliveries import (
 )
 from dashboard.webhooks.hints import take_hint
 from dashboard.webhooks.models import Receiver
-from dashboard.webhooks.receiver import (
-    is_stored,
-    receiver_at,
-    record_delivery,
-    record_rejection,
-)
+from dashboard.webhooks.receiver import is_stored, receiver_at, record_delivery, record_rejection
 
 
 # The service has no session and no CSRF token: the secret in the URL authorizes it.

@@ -203,9 +203,7 @@ def test_no_match_says_whether_it_is_final(as_viewer: Client) -> None:
 # Loading more rows
 
 
-def test_loaded_rows_are_there_on_the_way_back(
-    as_viewer: Client,
-) -> None:
+def test_loaded_rows_are_there_on_the_way_back(as_viewer: Client) -> None:
     seed_audiences(*(named(number) for number in range(70)))
     html = shown(as_viewer, f"{LIST}?sort=name")
     assert len(names_in(html)) == 50

@@ -9,13 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from dashboard.releases.models import (
-    ItemState,
-    Release,
-    ReleaseItem,
-    ReleaseState,
-    WorkerHeartbeat,
-)
+from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState, WorkerHeartbeat
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
 from tests.support.many_audiences import ManyAudiences

@@ -51,8 +51,7 @@ def test_a_version_in_progress_is_polled(
 
 
 @pytest.mark.parametrize(
-    ("waited", "delay"),
-    [({"seconds": 1}, "1s"), ({"seconds": 25}, "5s"), ({"minutes": 10}, "10s")],
+    ("waited", "delay"), [({"seconds": 1}, "1s"), ({"seconds": 25}, "5s"), ({"minutes": 10}, "10s")]
 )
 def test_polling_slows_down_over_time(
     waited: dict[str, float], delay: str, fake_service: FakeService, as_viewer: Client

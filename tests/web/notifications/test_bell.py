@@ -35,9 +35,7 @@ def seed_many(user: User, count: int) -> None:
     event = seed_event()
     Notification.objects.bulk_create(
         Notification(
-            user=user,
-            event=event if n == 0 else seed_event(n + 1),
-            created_at=timezone.now(),
+            user=user, event=event if n == 0 else seed_event(n + 1), created_at=timezone.now()
         )
         for n in range(count)
     )

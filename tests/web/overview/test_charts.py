@@ -31,9 +31,7 @@ def test_the_axis_top_is_even_and_high_enough(highest: float) -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, 500), min_size=3, max_size=3), min_size=1, max_size=14))
-def test_bars_are_as_tall_as_their_values(
-    columns: list[list[int]],
-) -> None:
+def test_bars_are_as_tall_as_their_values(columns: list[list[int]]) -> None:
     plot = PlotArea(140, 60, round_top(max(sum(column) for column in columns)))
     bars = stacked_bars(columns, plot)
     assert len(bars) == sum(value > 0 for column in columns for value in column)

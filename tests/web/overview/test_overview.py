@@ -255,9 +255,7 @@ def test_more_late_versions_than_are_shown_are_counted(as_viewer: Client) -> Non
     assert "6 more versions taking longer than usual" in section(html, "Needs attention")
 
 
-def test_time_in_progress_counts_from_the_queue(
-    as_viewer: Client,
-) -> None:
+def test_time_in_progress_counts_from_the_queue(as_viewer: Client) -> None:
     seed_pages(wire.page())
     seed_audiences(queued(status="processing"))
     AudienceRecord.objects.update(changed_at=timezone.now() - timedelta(days=6))
@@ -308,8 +306,7 @@ def test_a_chart_keeps_its_day_past_midnight(
     midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     first_day = midnight - timedelta(days=14)
     live = wire.live_version(
-        queuedAt=first_day.isoformat(),
-        publishedAt=(first_day + timedelta(seconds=40)).isoformat(),
+        queuedAt=first_day.isoformat(), publishedAt=(first_day + timedelta(seconds=40)).isoformat()
     )
     seed_pages(wire.page())
     seed_audiences(wire.audience(publishedVersion=live, latestVersion=live))

@@ -121,13 +121,7 @@ def test_typing_gets_the_results_and_the_toolbar_updates_only(
     assert "<h1" not in html
     assert 'role="search"' not in html
     around = {e.attributes["id"] for e in elements(html) if "hx-swap-oob" in e.attributes}
-    assert around == {
-        "people-count",
-        "people-clear",
-        "people-export",
-        "fresh",
-        "saved-views",
-    }
+    assert around == {"people-count", "people-clear", "people-export", "fresh", "saved-views"}
     assert "/people/export.csv?q=ada" in html
 
 

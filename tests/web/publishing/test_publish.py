@@ -218,9 +218,7 @@ def what_the_live_one_says(service: PublishingService) -> None:
     ids=lambda item: item.__name__,
 )
 def test_changes_since_opening_are_shown_before_sending(
-    changes: Callable[[PublishingService], None],
-    as_publisher: Client,
-    service: PublishingService,
+    changes: Callable[[PublishingService], None], as_publisher: Client, service: PublishingService
 ) -> None:
     form = form_in(shown(as_publisher))
     changes(service)

@@ -73,12 +73,7 @@ def test_a_rejection_appears_beside_the_button(status: int, desk: Desk) -> None:
 
 @pytest.mark.parametrize(
     "way",
-    [
-        answers(500),
-        answers(200),
-        takes_another,
-        fails(httpx.ReadError, carried_out=False),
-    ],
+    [answers(500), answers(200), takes_another, fails(httpx.ReadError, carried_out=False)],
     ids=["500", "garbage", "another version", "cut"],
 )
 def test_an_unreadable_response_without_proof_is_unknown(way: Way, desk: Desk) -> None:
@@ -91,12 +86,7 @@ def test_an_unreadable_response_without_proof_is_unknown(way: Way, desk: Desk) -
 
 @pytest.mark.parametrize(
     "way",
-    [
-        accepts,
-        answers(500, carried_out=True),
-        garbage,
-        fails(httpx.ReadError, carried_out=True),
-    ],
+    [accepts, answers(500, carried_out=True), garbage, fails(httpx.ReadError, carried_out=True)],
     ids=["accepted", "500", "garbage", "cut"],
 )
 def test_an_executed_publish_is_found_to_be_accepted(way: Way, desk: Desk) -> None:
@@ -105,9 +95,7 @@ def test_an_executed_publish_is_found_to_be_accepted(way: Way, desk: Desk) -> No
     assert "Publish version 2 Accepted" in desk.record(address)
 
 
-def test_a_late_response_is_unknown_until_checked(
-    desk: Desk,
-) -> None:
+def test_a_late_response_is_unknown_until_checked(desk: Desk) -> None:
     released, carried_out = Event(), Event()
 
     def late(service: PublishingService, request: httpx.Request) -> httpx.Response:

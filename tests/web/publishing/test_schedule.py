@@ -101,9 +101,7 @@ def test_the_confirmation_links_to_the_release(as_publisher: Client) -> None:
     assert f"/releases/{Release.objects.get().pk}/" in links
 
 
-def test_with_htmx_the_confirmation_has_its_own_url(
-    as_publisher: Client,
-) -> None:
+def test_with_htmx_the_confirmation_has_its_own_url(as_publisher: Client) -> None:
     response = send(as_publisher, form(as_publisher), headers=DIALOG)
     url = response["HX-Replace-Url"]
     assert "Version 2 is scheduled" in text(response.content.decode())

@@ -185,10 +185,7 @@ def test_an_hour_that_occurs_twice_is_asked_for(draft: Draft, as_publisher: Clie
 @pytest.mark.parametrize(
     ("formats", "sentence"),
     [
-        (
-            {},
-            "02:30 doesn’t exist on 31 Mar 2030, as clocks go forward. The next valid time is 03",
-        ),
+        ({}, "02:30 doesn’t exist on 31 Mar 2030, as clocks go forward. The next valid time is 03"),
         (
             AMERICAN,
             "2:30 AM doesn’t exist on Mar 31, 2030, as clocks go forward. The next valid time is 3",

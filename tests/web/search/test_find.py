@@ -68,9 +68,7 @@ def test_the_palette_offers_the_same_as_options(as_viewer: Client) -> None:
     assert palette(as_viewer, "activ")[0] == "/activity/"
 
 
-def test_every_word_must_match_in_the_palette(
-    as_viewer: Client,
-) -> None:
+def test_every_word_must_match_in_the_palette(as_viewer: Client) -> None:
     know_things()
     assert palette(as_viewer, "bright & zebra") == [
         "/audiences/?q=bright+%26+zebra",
@@ -262,9 +260,7 @@ def test_id_matches_are_shown_with_their_page(as_viewer: Client, paula: User) ->
     assert "Brightwater Foods Fleet telematics" in operation
 
 
-def test_a_version_has_the_state_of_its_history(
-    as_viewer: Client,
-) -> None:
+def test_a_version_has_the_state_of_its_history(as_viewer: Client) -> None:
     seed_audiences(wire.audience())
     assert "Version 1 Brightwater Foods, page_1 Live" in by_id(as_viewer, "ver_1")
     newer = wire.live_version(versionId="ver_2", versionNumber=2)
@@ -273,9 +269,7 @@ def test_a_version_has_the_state_of_its_history(
     assert "Version 1 Brightwater Foods, page_1 Superseded" in by_id(as_viewer, "ver_1")
 
 
-def test_an_archived_live_version_is_superseded_in_the_palette(
-    as_viewer: Client,
-) -> None:
+def test_an_archived_live_version_is_superseded_in_the_palette(as_viewer: Client) -> None:
     archived = wire.live_version(status="archived")
     newer = wire.live_version(versionId="ver_2", versionNumber=2)
     seed_audiences(wire.audience(latestVersion=archived, publishedVersion=newer))

@@ -17,12 +17,7 @@ from tests.support import wire
 from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
-from tests.support.seeding import (
-    seed_audiences,
-    seed_pages,
-    seed_release,
-    seed_subscription,
-)
+from tests.support.seeding import seed_audiences, seed_pages, seed_release, seed_subscription
 
 pytestmark = pytest.mark.django_db
 

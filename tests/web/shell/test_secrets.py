@@ -61,10 +61,7 @@ def test_a_crash_report_contains_no_key(settings: Any) -> None:
 def test_a_key_in_a_log_line_fails_a_test(key: str) -> None:
     logger = logging.getLogger("apart")
     logger.propagate = False
-    with (
-        pytest.raises(AssertionError),
-        no_secret_in_the_log(logger),
-    ):
+    with pytest.raises(AssertionError), no_secret_in_the_log(logger):
         logger.warning("Called with %s", key)
 
 

@@ -79,11 +79,7 @@ def test_clocks_that_agree_are_not_mentioned(as_viewer: Client, serve: Serve) ->
 
 @pytest.mark.parametrize(
     ("queued_at", "ahead"),
-    [
-        ({"minutes": 12}, "12 min"),
-        ({"days": 3}, "3 days 0 h"),
-        ("9999-12-31T23:59:59Z", "days"),
-    ],
+    [({"minutes": 12}, "12 min"), ({"days": 3}, "3 days 0 h"), ("9999-12-31T23:59:59Z", "days")],
 )
 def test_a_future_queue_time_counts_from_first_seen(
     as_viewer: Client, serve: Serve, queued_at: Any, ahead: str, monkeypatch: pytest.MonkeyPatch

@@ -137,9 +137,7 @@ def test_an_unknown_event_can_be_filtered(as_viewer: Client) -> None:
     assert sum("selected" in option.attributes for option in options) == 1
 
 
-def test_an_unreadable_record_is_still_a_row(
-    as_administrator: Client,
-) -> None:
+def test_an_unreadable_record_is_still_a_row(as_administrator: Client) -> None:
     record = known()
     SubscriptionRecord.objects.filter(pk=record.pk).update(body='{"events": 5}')
     assert "The saved copy is unreadable. Refresh it." in shown(as_administrator)

@@ -16,12 +16,7 @@ from dashboard.contract.pages import (
     Script,
 )
 from dashboard.web.pages.forms.nested import NestedForm, SubmittedData
-from dashboard.web.ui.forms import (
-    CommaSeparatedField,
-    LinkField,
-    MultiLineField,
-    SingleLineField,
-)
+from dashboard.web.ui.forms import CommaSeparatedField, LinkField, MultiLineField, SingleLineField
 from dashboard.web.ui.markup import PAGE_TYPES
 
 
@@ -170,10 +165,7 @@ class MetadataForm(NestedForm):
     def cards(self) -> list["FieldGroup"]:
         return [
             FieldGroup(label, [bound for bound in self if bound.name.startswith(start)])
-            for label, start in (
-                ("Open Graph (shared links)", "og_"),
-                ("Twitter card", "twitter_"),
-            )
+            for label, start in (("Open Graph (shared links)", "og_"), ("Twitter card", "twitter_"))
         ]
 
     def request(self) -> MetadataRequest | None:
