@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -215,6 +216,17 @@ def test_every_folder_of_the_dashboard_is_a_room() -> None:
     top = {f"{path.parent.name}" for path in CODE.glob("*/__init__.py")} - {"web"}
     in_web = {f"web.{path.parent.name}" for path in CODE.glob("web/*/__init__.py")}
     assert top | in_web - {"web.migrations"} == rooms().keys()
+
+
+def test_a_class_name_stands_for_one_class() -> None:
+    names = Counter(
+        name
+        for path in CODE.rglob("*.py")
+        for name in re.findall(r"^class (\w+)", path.read_text(), re.M)
+    )
+    # Django fixes the first two; the others are the wire format and the built-in API's table of it.
+    doubled = {"Command", "Migration", "Audience", "Conversation", "Page", "Person"}
+    assert {name for name, count in names.items() if count > 1} == doubled
 
 
 def test_at_most_four_modules_are_flat_in_web() -> None:

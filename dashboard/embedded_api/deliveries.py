@@ -24,10 +24,10 @@ from dashboard.embedded_api.events import (
     payload_of,
 )
 from dashboard.embedded_api.models import (
-    DeliveryAttempt,
     EventDeliveryState,
     Subscription,
     WebhookDelivery,
+    WebhookDeliveryAttempt,
     WebhookEvent,
 )
 from dashboard.embedded_api.signing import secret_of, sign
@@ -113,7 +113,7 @@ def _record_result(claim: Claim[WebhookDelivery], result: DeliveryResult) -> Non
     record_attempt(
         claim,
         result,
-        DeliveryAttempt(
+        WebhookDeliveryAttempt(
             delivery=delivery,
             at=claim.claimed_at,
             duration=clock.now() - claim.claimed_at,

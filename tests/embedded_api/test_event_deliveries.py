@@ -241,7 +241,7 @@ def test_the_admin_shows_attempts_and_sends_again(
 ) -> None:
     receiver.responses = [(410, {})]
     deliver_pending("worker-1")
-    browser = staff("view_webhookdelivery", "change_webhookdelivery", "view_deliveryattempt")
+    browser = staff("view_webhookdelivery", "change_webhookdelivery", "view_webhookdeliveryattempt")
     path = reverse("admin:embedded_api_webhookdelivery_change", args=[delivery().pk])
     assert "The receiver responded 410: it no longer exists." in browser.get(path).content.decode()
     page = run_action(browser, "webhookdelivery", "send_again", delivery().pk)

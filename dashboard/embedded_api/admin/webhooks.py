@@ -17,10 +17,10 @@ from dashboard.embedded_api.admin.base import ReadOnlyInline, SecretURLMixin, Se
 from dashboard.embedded_api.admin.forms import ServiceForm
 from dashboard.embedded_api.deliveries import send_again
 from dashboard.embedded_api.models import (
-    DeliveryAttempt,
     SigningSecret,
     Subscription,
     WebhookDelivery,
+    WebhookDeliveryAttempt,
 )
 from dashboard.embedded_api.requests import SubscriptionChange
 from dashboard.encryption import DecryptionError
@@ -117,11 +117,11 @@ class ReadOnlyAdmin(SecretURLMixin):
 
 
 class AttemptInline(ReadOnlyInline):
-    model = DeliveryAttempt
+    model = WebhookDeliveryAttempt
     fields = readonly_fields = ("at", "seconds", "status_code", "problem")
 
     @admin.display(description="took")
-    def seconds(self, attempt: DeliveryAttempt) -> str:
+    def seconds(self, attempt: WebhookDeliveryAttempt) -> str:
         return f"{attempt.duration.total_seconds():.2f} s"
 
 

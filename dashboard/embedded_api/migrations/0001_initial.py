@@ -293,7 +293,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='DeliveryAttempt',
+            name='WebhookDeliveryAttempt',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('at', models.DateTimeField(verbose_name='sent')),

@@ -5,10 +5,10 @@ Dates are marks (see `marks`). JSON columns contain camelCase keys, as in the AP
 """
 
 from dashboard.embedded_api.models.events import (
-    DeliveryAttempt,
     EventDeliveryState,
     SigningSecret,
     WebhookDelivery,
+    WebhookDeliveryAttempt,
     WebhookEvent,
 )
 from dashboard.embedded_api.models.pages import Audience, Conversation, OperationKey, Page, Version
@@ -21,7 +21,6 @@ __all__ = [
     "ApiKey",
     "Audience",
     "Conversation",
-    "DeliveryAttempt",
     "EventDeliveryState",
     "OperationKey",
     "Page",
@@ -31,6 +30,7 @@ __all__ = [
     "Tenant",
     "Version",
     "WebhookDelivery",
+    "WebhookDeliveryAttempt",
     "WebhookEvent",
     "fold_for_search",
 ]

@@ -113,7 +113,7 @@ class WebhookDelivery(DeliveryRow):
         return urlsplit(self.url).netloc.rpartition("@")[2]
 
 
-class DeliveryAttempt(models.Model):
+class WebhookDeliveryAttempt(models.Model):
     delivery = models.ForeignKey(WebhookDelivery, models.CASCADE, related_name="attempts")
     at = models.DateTimeField("sent")
     duration = models.DurationField()

@@ -23,7 +23,7 @@ GROUPS = {
             for action in ("change", "delete", "view")
             for model in ("webhookdelivery", "signingsecret")
         ),
-        "embedded_api.view_deliveryattempt",
+        "embedded_api.view_webhookdeliveryattempt",
         "embedded_api.add_apikey",
         "embedded_api.change_apikey",
         "embedded_api.view_apikey",
