@@ -4,17 +4,17 @@ Primary keys are the ids of the API, so a foreign key's column is the id that th
 Dates are marks (see `marks`). JSON columns contain camelCase keys, as in the API.
 """
 
-from dashboard.embedded_api.models.events import (
+from dashboard.embedded_api.models.pages import Audience, Conversation, OperationKey, Page, Version
+from dashboard.embedded_api.models.people import Person, fold_for_search
+from dashboard.embedded_api.models.tenants import DEFAULT_TENANT_ID, ApiKey, Tenant
+from dashboard.embedded_api.models.webhooks import (
     EventDeliveryState,
     SigningSecret,
+    Subscription,
     WebhookDelivery,
     WebhookDeliveryAttempt,
     WebhookEvent,
 )
-from dashboard.embedded_api.models.pages import Audience, Conversation, OperationKey, Page, Version
-from dashboard.embedded_api.models.people import Person, fold_for_search
-from dashboard.embedded_api.models.tenants import DEFAULT_TENANT_ID, ApiKey, Tenant
-from dashboard.embedded_api.models.webhooks import Subscription
 
 __all__ = [
     "DEFAULT_TENANT_ID",
