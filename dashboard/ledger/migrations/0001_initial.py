@@ -1,7 +1,7 @@
 """The ledger's tables, and the one row that names this installation."""
 
 import dashboard.clock
-import dashboard.ledger.models.base
+import dashboard.ledger.models.objects
 import django.db.models.deletion
 import secrets
 from typing import Any
@@ -85,7 +85,7 @@ class Migration(migrations.Migration):
                 ('searched', models.TextField(db_default='', default='')),
             ],
             options={
-                'indexes': [models.Index(fields=['latest_status'], name='ledger_audi_latest__55738c_idx'), models.Index(fields=['audience_id'], name='ledger_audi_audienc_3f937c_idx'), models.Index(fields=['prospect_id'], name='ledger_audi_prospec_a17cd6_idx'), dashboard.ledger.models.base.IndexOfSQLite(fields=['searched', 'archived'], name='audiences_searched'), models.Index(fields=['-updated_at', '-id'], name='ledger_audi_updated_0ab866_idx'), models.Index(fields=['name'], name='ledger_audi_name_bcb49b_idx'), models.Index(fields=['last_seen_at'], name='ledger_audi_last_se_7e6b5e_idx'), models.Index(fields=['live_status', 'latest_status', 'new_page_agent'], name='ledger_audi_live_st_c73bc9_idx'), dashboard.ledger.models.base.IndexOfSQLite(fields=['live_status', 'latest_status', 'new_page_agent', 'page_id', 'searched'], name='audiences_narrowed'), models.Index(fields=['first_seen_at'], name='ledger_audi_first_s_105569_idx'), models.Index(fields=['changed_at'], name='ledger_audi_changed_0cac5f_idx'), models.Index(fields=['page_id', 'live_status', 'latest_status'], name='ledger_audi_page_id_6d8c4b_idx')],
+                'indexes': [models.Index(fields=['latest_status'], name='ledger_audi_latest__55738c_idx'), models.Index(fields=['audience_id'], name='ledger_audi_audienc_3f937c_idx'), models.Index(fields=['prospect_id'], name='ledger_audi_prospec_a17cd6_idx'), dashboard.ledger.models.objects.IndexOfSQLite(fields=['searched', 'archived'], name='audiences_searched'), models.Index(fields=['-updated_at', '-id'], name='ledger_audi_updated_0ab866_idx'), models.Index(fields=['name'], name='ledger_audi_name_bcb49b_idx'), models.Index(fields=['last_seen_at'], name='ledger_audi_last_se_7e6b5e_idx'), models.Index(fields=['live_status', 'latest_status', 'new_page_agent'], name='ledger_audi_live_st_c73bc9_idx'), dashboard.ledger.models.objects.IndexOfSQLite(fields=['live_status', 'latest_status', 'new_page_agent', 'page_id', 'searched'], name='audiences_narrowed'), models.Index(fields=['first_seen_at'], name='ledger_audi_first_s_105569_idx'), models.Index(fields=['changed_at'], name='ledger_audi_changed_0cac5f_idx'), models.Index(fields=['page_id', 'live_status', 'latest_status'], name='ledger_audi_page_id_6d8c4b_idx')],
                 'constraints': [models.UniqueConstraint(fields=('page_id', 'audience_id'), name='one_audience_a_page')],
             },
         ),
@@ -241,7 +241,7 @@ class Migration(migrations.Migration):
                 ('any_in_flight', models.BooleanField(db_default=False, default=False)),
             ],
             options={
-                'indexes': [models.Index(fields=['-updated_at', '-id'], name='ledger_page_updated_6c42be_idx'), models.Index(fields=['name'], name='ledger_page_name_3bf059_idx'), models.Index(fields=['status', 'page_type', 'last_seen_at', 'first_seen_at', 'changed_at', 'audiences_count'], name='ledger_page_status_bec2d0_idx'), models.Index(fields=['status', 'page_type'], name='ledger_page_status_4dfc1c_idx'), dashboard.ledger.models.base.IndexOfSQLite(fields=['status', 'page_type', 'searched', 'any_live', 'any_not_live', 'any_changed', 'any_rolled_back', 'any_in_flight'], name='pages_narrowed'), models.Index(fields=['last_seen_at'], name='ledger_page_last_se_7abfbb_idx'), models.Index(fields=['audiences_count_read', 'audiences_count'], name='ledger_page_audienc_362089_idx')],
+                'indexes': [models.Index(fields=['-updated_at', '-id'], name='ledger_page_updated_6c42be_idx'), models.Index(fields=['name'], name='ledger_page_name_3bf059_idx'), models.Index(fields=['status', 'page_type', 'last_seen_at', 'first_seen_at', 'changed_at', 'audiences_count'], name='ledger_page_status_bec2d0_idx'), models.Index(fields=['status', 'page_type'], name='ledger_page_status_4dfc1c_idx'), dashboard.ledger.models.objects.IndexOfSQLite(fields=['status', 'page_type', 'searched', 'any_live', 'any_not_live', 'any_changed', 'any_rolled_back', 'any_in_flight'], name='pages_narrowed'), models.Index(fields=['last_seen_at'], name='ledger_page_last_se_7abfbb_idx'), models.Index(fields=['audiences_count_read', 'audiences_count'], name='ledger_page_audienc_362089_idx')],
             },
         ),
         migrations.CreateModel(

@@ -2,15 +2,17 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from django.conf import settings
 from django.db import models
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.backends.ddl_references import Statement
 
 from dashboard.contract.audiences import Audience, AudienceVersion, VersionStatus
 from dashboard.contract.pages import PageItem, PageStatus
 from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.contract.wire import read_date
-from dashboard.ledger.models.base import IndexOfSQLite, ObservedRecord
 from dashboard.texts import fold
 
 IN_FLIGHT = ("pending", "queued", "processing")
@@ -19,6 +21,43 @@ LIVE = "live"
 """Every LiveStatus but NOT_LIVE: something is live."""
 FLAG_COLUMNS = ("any_live", "any_not_live", "any_changed", "any_rolled_back", "any_in_flight")
 """The columns of a page's audience flags."""
+
+
+class ObservedRecord(models.Model):
+    """An object read from the service.
+
+    `body` is its JSON as last seen, `digest` a hash of it. Ids are text of any length (spec,
+    Identifier and timestamp fields), so records are joined by them, not by foreign keys.
+    """
+
+    body = models.TextField()
+    digest = models.CharField(max_length=32)
+    first_seen_at = models.DateTimeField()
+    last_seen_at = models.DateTimeField()
+    changed_at = models.DateTimeField()
+    """When a change was last seen."""
+
+    class Meta:
+        abstract = True
+
+
+class IndexOfSQLite(models.Index):
+    """A covering index, created on SQLite only.
+
+    SQLite stores a long body inside its row, so that a scan reads all of them. PostgreSQL stores
+    it separately, and limits an index entry to 2,704 bytes.
+    """
+
+    def create_sql(
+        self,
+        model: type[models.Model],
+        schema_editor: BaseDatabaseSchemaEditor,
+        using: str = "",
+        **kwargs: Any,
+    ) -> Statement:
+        if schema_editor.connection.vendor == "sqlite":
+            return super().create_sql(model, schema_editor, using, **kwargs)
+        return Statement("SELECT 1")
 
 
 class PageRecord(ObservedRecord):
