@@ -76,7 +76,7 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "django.contrib.messages",
     "django.contrib.sessions",
-    "dashboard.server.static_files_config.StaticFilesConfig",
+    "dashboard.server.apps.StaticFilesConfig",
     # Always installed, so that migrations do not depend on OIDC_ISSUER.
     "allauth",
     "allauth.account",

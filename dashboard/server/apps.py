@@ -1,6 +1,7 @@
-"""Running the dashboard, as a Django app."""
+"""Running the dashboard, as a Django app, and Django's app of static files as we use it."""
 
 from django.apps import AppConfig
+from django.contrib.staticfiles import apps
 from django.db.backends.signals import connection_created
 
 from dashboard import clock
@@ -8,9 +9,23 @@ from dashboard import clock
 
 class ServerConfig(AppConfig):
     name = "dashboard.server"
+    default = True
 
     def ready(self) -> None:
         from dashboard.server.database_limits import limit_waits
 
         limit_waits()
         connection_created.connect(clock.measure)
+
+
+class StaticFilesConfig(apps.StaticFilesConfig):
+    """Ignore other versions of htmx, and unminified files of which pages use the minified form.
+
+    Compressing them would take seconds of the first start.
+    """
+
+    ignore_patterns = [
+        *apps.StaticFilesConfig.ignore_patterns,
+        *("htmx-4*", "htmax*", "hx-*-4*"),
+        *("htmx-2.js", "jquery.js", "select2.full.js", "xregexp.js"),
+    ]

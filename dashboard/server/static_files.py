@@ -18,7 +18,7 @@ from whitenoise.storage import (  # type: ignore[import-untyped]
     CompressedManifestStaticFilesStorage,
 )
 
-from dashboard.server.static_files_config import StaticFilesConfig
+from dashboard.server.apps import StaticFilesConfig
 
 DIGEST_FILE = "sources.digest"
 """In STATIC_ROOT: the digest of the sources that the files there were made from."""
