@@ -23,7 +23,7 @@ from config.environment import create_private
 from dashboard import clock
 from dashboard.demo.load import GROUPS, SampleService, fill, sample_service, subscribe_receiver
 from dashboard.server.gunicorn import serve
-from dashboard.server.options import count, port
+from dashboard.server.management.commands.serve import count, port
 from dashboard.server.static_files import collect_static
 
 HOST = "127.0.0.1"

@@ -2,14 +2,20 @@
 
 import logging
 import os
+import re
+from argparse import ArgumentTypeError
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils.ipv6 import is_valid_ipv6_address
 
 from dashboard.accounts.overview import unreadable_second_factors
 from dashboard.server.checks import deployment_warnings, environment_warnings, start_errors
 from dashboard.server.gunicorn import serve
-from dashboard.server.options import count, host, port
+
+LAST_PORT = 65_535
+NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
+"""A host name or an IPv4 address."""
 
 _logger = logging.getLogger(__name__)
 
@@ -62,3 +68,35 @@ class Command(BaseCommand):
             self.stdout.flush()
 
         serve(host, port, processes, threads, has_worker=has_worker, on_ready=announce)
+
+
+def count(text: str) -> int:
+    """Return a number for an option. Raises ArgumentTypeError, as do the others."""
+    number = _whole(text)
+    if number < 1:
+        raise ArgumentTypeError(f"{text} must be 1 or more")
+    return number
+
+
+def port(text: str) -> int:
+    """Return a port; 0 is refused, as it would be another one at each start."""
+    number = _whole(text)
+    if not 1 <= number <= LAST_PORT:
+        raise ArgumentTypeError(f"{text} must be from 1 to {LAST_PORT}")
+    return number
+
+
+def host(text: str) -> str:
+    bare = text.removeprefix("[").removesuffix("]")
+    if is_valid_ipv6_address(bare):
+        return f"[{bare}]"
+    if not NAME.fullmatch(text):
+        raise ArgumentTypeError(f"{text!r} must be a host name or IP address, without a port")
+    return text
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} must be a whole number") from None
