@@ -18,8 +18,9 @@ from django.utils.functional import cached_property
 
 from dashboard.saved_views.models import ListName
 from dashboard.saved_views.queries import ViewOfUser, views_of
-from dashboard.web.lists.columns import CHECKED, MOVE, url_of_form
-from dashboard.web.lists.definition import VIEW, ListDefinition
+from dashboard.web.lists.columns import CHECKED, COLUMNS, MOVE, url_of_form
+from dashboard.web.lists.definition import DENSITY, SORT, VIEW, ListDefinition
+from dashboard.web.lists.filters import SEARCH
 from dashboard.web.ui.htmx import Request
 from dashboard.web.ui.query_params import int_param
 from dashboard.web.ui.urls import cached_reverse
@@ -33,6 +34,13 @@ URL_NAMES = {
     ListName.PEOPLE: "people-list",
     ListName.WEBHOOKS: "subscription-list",
 }
+NO_FILTERS = {
+    SEARCH.param: "the search",
+    SORT: "the order",
+    COLUMNS: "the columns",
+    DENSITY: "the density",
+}
+"""Parameters of a list that do not filter it by a value, in words."""
 
 View = Callable[..., HttpResponse]
 
@@ -163,3 +171,21 @@ def _redirect_url(request: Request, definition: ListDefinition) -> str:
         return ""
     default = saved_views_of(request, definition).default
     return view_url(default) if default else ""
+
+
+def list_label(list_name: str) -> str:
+    """Return the name of a list on screen, such as "Audiences"."""
+    return ListName(list_name).label
+
+
+def state_summary(query: str) -> str:
+    """Return what a view saves, such as "Saves the search, 3 filters and the order."."""
+    params = QueryDict(query)
+    filters = sum(len(values) for name, values in params.lists() if name not in NO_FILTERS)
+    parts = [words for name, words in NO_FILTERS.items() if name in params]
+    if filters:
+        parts.insert(
+            int(SEARCH.param in params), "1 filter" if filters == 1 else f"{filters} filters"
+        )
+    *rest, last = parts
+    return f"Saves {', '.join(rest)} and {last}." if rest else f"Saves {last}."

@@ -1,8 +1,17 @@
-"""Rows and context of the list of people. Nothing is cached or stored."""
+"""Rows and context of the list of people, with the words of a search marked.
 
-from collections.abc import Iterator
+Nothing is cached or stored. The service decides who matches (spec, Search people: not shown how).
+What is marked is our own comparison: each word of the query, ignoring case and accents, within one
+field.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import quote_plus
+
+from django.utils.functional import cached_property
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from dashboard.client import APIError, InvalidRequestError, NotFoundError
 from dashboard.contract.people import Person
@@ -10,16 +19,53 @@ from dashboard.contract.resource import ListEnvelope, UnreadableValue
 from dashboard.ledger.models import AudienceRecord
 from dashboard.ledger.queries.audiences import audiences_of_person
 from dashboard.service.reading import read_people
-from dashboard.web.people.match_highlighting import PersonMatch
 from dashboard.web.people.query import PageCursor, PeopleQuery
-from dashboard.web.ui.match_highlighting import query_words
+from dashboard.web.ui.markup import value_or_none
+from dashboard.web.ui.match_highlighting import FoldedText, query_words, render_segments
 from dashboard.web.ui.query_params import PAGE_SIZE
 
+SEARCHED = ("name", "email", "domain", "slug", "phone_number")
+"""The fields that the built-in API searches."""
 MAX_AUDIENCES = 50
 EXPORT_PAGE_SIZE = 200
 """People per request; the service may return fewer (spec: its maximum is not shown)."""
 MAX_PAGES = 20_000
 """Pages after which a list is considered endless."""
+
+
+@dataclass(frozen=True)
+class PersonMatch:
+    """The matches of a query's words in one person."""
+
+    person: Person
+    words: Sequence[str]
+
+    @cached_property
+    def texts(self) -> dict[str, FoldedText]:
+        """The searched fields, folded; an empty one is an empty text."""
+        return {name: FoldedText.from_text(getattr(self.person, name) or "") for name in SEARCHED}
+
+    @cached_property
+    def places(self) -> dict[str, set[str]]:
+        """The fields that contain each word."""
+        texts = self.texts.items()
+        return {word: {name for name, text in texts if word in text.folded} for word in self.words}
+
+    @property
+    def unmatched(self) -> list[str]:
+        """The words that no field contains."""
+        return [word for word, fields in self.places.items() if not fields]
+
+    @property
+    def is_all_in_name_or_email(self) -> bool:
+        """Whether the name or email, visible at any width, contains each word."""
+        return all(fields & {"name", "email"} for fields in self.places.values())
+
+    def matches_outside(self, *shown: str) -> list[str]:
+        """Return the fields that contain a word which none of the shown ones contains."""
+        unmatched = (fields for fields in self.places.values() if not fields.intersection(shown))
+        beyond = set[str]().union(*unmatched)
+        return [name for name in SEARCHED if name in beyond]
 
 
 @dataclass(frozen=True)
@@ -181,3 +227,15 @@ def _next_page_problem(page: ListEnvelope[Person], used: set[str]) -> str:
     if not (page.items or page.unreadable_items):
         return "The service reports more but returned an empty page."
     return f"The list didn't end after {MAX_PAGES:,} pages." if len(used) == MAX_PAGES else ""
+
+
+def person_field(match: PersonMatch, name: str, empty: str = "—") -> SafeString:
+    """Render one of the `SEARCHED` fields with its matches marked; `empty` if it has no text."""
+    text = getattr(match.person, name)
+    if not text:
+        return SafeString(value_or_none(None, empty))
+    if not match.words:
+        return format_html('<bdi translate="no">{}</bdi>', text)
+    return format_html(
+        '<bdi translate="no">{}</bdi>', render_segments(match.texts[name].segments(match.words))
+    )

@@ -1,6 +1,7 @@
-"""How many rows each view has, from the ledger: counted together, cached, with their coverage.
+"""The lists with saved views, and how many rows each view has.
 
-People have no counts: they are not in the ledger.
+Views are counted together in the ledger, and the counts are cached, with their coverage. People
+have no counts: they are not in the ledger.
 """
 
 import hashlib
@@ -19,9 +20,22 @@ from dashboard.ledger.changes import audiences_unread, pages_total
 from dashboard.ledger.models import PageRecord
 from dashboard.saved_views.models import ListName
 from dashboard.saved_views.queries import ViewOfUser
+from dashboard.web.activity.filters import ACTIVITY
+from dashboard.web.audiences.filters import AUDIENCES
+from dashboard.web.lists.definition import ListDefinition
 from dashboard.web.lists.state import ListState
-from dashboard.web.saved_views.lists import LISTS
+from dashboard.web.pages.filters import PAGES
+from dashboard.web.people.query import PEOPLE
+from dashboard.web.webhooks.listing import WEBHOOKS
 
+LISTS: dict[str, ListDefinition] = {
+    ListName.PAGES: PAGES,
+    ListName.AUDIENCES: AUDIENCES,
+    ListName.ACTIVITY: ACTIVITY,
+    ListName.PEOPLE: PEOPLE,
+    ListName.WEBHOOKS: WEBHOOKS,
+}
+"""The lists whose state can be saved, by name."""
 MAX_COUNTED = 8
 """Views of a user that are counted, their own first. Source: our choice."""
 CACHE_SECONDS = 30

@@ -27,7 +27,7 @@ from dashboard.saved_views.rules import (
     update_query,
 )
 from dashboard.web.lists.saved_views import ALL, list_url, visible_views
-from dashboard.web.saved_views.lists import LISTS
+from dashboard.web.saved_views.counts import LISTS
 from dashboard.web.ui.htmx import Request, render_partial
 from dashboard.web.ui.query_params import int_param
 

@@ -12,12 +12,12 @@ from dashboard.text_diff import compare_texts
 from dashboard.web.audiences import markup as audiences
 from dashboard.web.conversations.search import result_around
 from dashboard.web.conversations.tool_calls import readable_pairs
+from dashboard.web.lists import saved_views
 from dashboard.web.lists.columns import no_cell
 from dashboard.web.pages.detail import footer_link_count, language_of
-from dashboard.web.people.match_highlighting import person_field
+from dashboard.web.people.listing import person_field
 from dashboard.web.publishing import schedule_form
 from dashboard.web.releases import markup as releases
-from dashboard.web.saved_views import markup as saved_views
 from dashboard.web.ui.jinja import make_environment
 from dashboard.web.ui.markup import duration
 from dashboard.web.ui.match_highlighting import marked

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dashboard.contract.people import Person
 from dashboard.texts import fold
-from dashboard.web.people.match_highlighting import PersonMatch
+from dashboard.web.people.listing import PersonMatch
 from dashboard.web.ui.match_highlighting import (
     MAX_SEARCHED_CHARACTERS,
     query_words,
