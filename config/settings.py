@@ -65,6 +65,7 @@ INSTALLED_APPS = [
     "dashboard.operations",
     "dashboard.service",
     "dashboard.saved_views",
+    "dashboard.page_drafts",
     "dashboard.approvals",
     "dashboard.webhooks",
     "dashboard.ledger",

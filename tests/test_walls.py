@@ -21,7 +21,7 @@ LEAVES = {
 """Modules that any room may import, and the room of the worker; they import no other room."""
 
 BELOW = (
-    *("contract", "client", "ledger", "webhooks", "saved_views", "accounts"),
+    *("contract", "client", "ledger", "webhooks", "saved_views", "page_drafts", "accounts"),
     *("observability", "service", "approvals", "operations", "releases", "notifications"),
 )
 """Rooms in layers: each may import those before it."""
@@ -33,6 +33,7 @@ ROOMS: dict[str, set[str]] = {
     "ledger": {"contract"},
     "webhooks": {"ledger"},
     "saved_views": {"ledger"},
+    "page_drafts": {"ledger"},
     "accounts": {"ledger"},
     # Metrics and logs use the client's errors and the ledger's operations.
     "observability": {"contract", "client", "ledger"},

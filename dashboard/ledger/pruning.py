@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from dashboard.ledger.models import Attempt, Operation, PageDraft
+from dashboard.ledger.models import Attempt, Operation
 from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import OPEN
 
@@ -43,12 +43,8 @@ def prune(before: datetime) -> Prunable:
 
 
 def _prunable_operations(before: datetime) -> QuerySet[Operation]:
-    settled = Operation.objects.exclude(outcome__in=OPEN).exclude(
-        kind=OperationKind.PUBLISH_VERSION
-    )
-    # The operation shows that a draft was sent.
-    drafts = PageDraft.objects.exclude(operation_key="").values("operation_key")
-    return settled.filter(settled_at__lt=before).exclude(operation_key__in=drafts).order_by()
+    others = Operation.objects.exclude(kind=OperationKind.PUBLISH_VERSION)
+    return others.exclude(outcome__in=OPEN).filter(settled_at__lt=before).order_by()
 
 
 def _prunable_responses(before: datetime) -> QuerySet[Attempt]:

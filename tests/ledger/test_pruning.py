@@ -13,7 +13,6 @@ from dashboard.ledger.models import (
     Attempt,
     AudienceRecord,
     Operation,
-    PageDraft,
     Publication,
     VersionRecord,
 )
@@ -83,14 +82,6 @@ def test_what_was_live_stays_with_who_published_it(paula: User) -> None:
     prune(timezone.now())
     first = Publication.objects.earliest("started_at")
     assert (Publication.objects.count(), first.operation) == (2, published)
-
-
-def test_an_operation_that_a_draft_was_sent_as_stays(paula: User) -> None:
-    operation(paula, OperationKind.CREATE_PAGE, Outcome.REJECTED, "k")
-    PageDraft.objects.create(
-        user=paula, key="f", operation_key="k", typed="{}", saved_at=timezone.now()
-    )
-    assert prune(timezone.now()) == Prunable(0, 0)
 
 
 def test_what_was_seen_stays() -> None:

@@ -21,7 +21,6 @@ from dashboard.embedded_api.models import (
 )
 from dashboard.encryption import encrypt
 from dashboard.ledger.crawls import schedule_first_crawl
-from dashboard.ledger.drafts import DELETE_OLD_DRAFTS
 from dashboard.ledger.models import Crawl, CrawlState
 from dashboard.ledger.operations import MARK_INTERRUPTED
 from dashboard.notifications import sending
@@ -34,6 +33,7 @@ from dashboard.notifications.models import (
 )
 from dashboard.notifications.recipients import NOTIFY
 from dashboard.notifications.watches import WATCH, WATCH_SERVICE
+from dashboard.page_drafts.drafts import DELETE_OLD_DRAFTS
 from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release
 from dashboard.releases.hinted_reads import FOLLOW_HINTS, RETRY_AFTER, read_hinted

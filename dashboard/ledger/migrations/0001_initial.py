@@ -199,22 +199,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='PageDraft',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(max_length=36)),
-                ('operation_key', models.CharField(blank=True, max_length=128)),
-                ('name', models.CharField(blank=True, max_length=200)),
-                ('typed', models.TextField()),
-                ('saved_at', models.DateTimeField()),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'ordering': ['-saved_at', '-pk'],
-                'default_permissions': (),
-            },
-        ),
-        migrations.CreateModel(
             name='PageRecord',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -308,14 +292,6 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='attempt',
             constraint=models.UniqueConstraint(fields=('operation', 'number'), name='one_attempt_a_number'),
-        ),
-        migrations.AddIndex(
-            model_name='pagedraft',
-            index=models.Index(fields=['user', '-saved_at'], name='ledger_page_user_id_118568_idx'),
-        ),
-        migrations.AddConstraint(
-            model_name='pagedraft',
-            constraint=models.UniqueConstraint(fields=('user', 'key'), name='one_draft_per_form_and_user'),
         ),
         migrations.RunPython(create_installation, migrations.RunPython.noop),
     ]

@@ -3,7 +3,6 @@
 from dashboard.ledger.models.objects import (
     AudienceRecord,
     ListTotal,
-    PageDraft,
     PageRecord,
     SubscriptionRecord,
     VersionRecord,
@@ -21,7 +20,6 @@ __all__ = [
     "Installation",
     "ListTotal",
     "Operation",
-    "PageDraft",
     "PageRecord",
     "Publication",
     "SubscriptionRecord",

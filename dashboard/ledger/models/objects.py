@@ -141,32 +141,6 @@ class ListTotal(models.Model):
         return f"{self.list_name}: {self.total_count}"
 
 
-class PageDraft(models.Model):
-    """The last saved input of a form to create a page. It belongs to one user."""
-
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
-    key = models.CharField(max_length=36)
-    """Of the form: two open forms have two drafts."""
-    operation_key = models.CharField(max_length=128, blank=True)
-    """Of the operation that the form will begin when it is sent."""
-    name = models.CharField(max_length=200, blank=True)
-    """The intended name of the page, to distinguish drafts."""
-    typed = models.TextField()
-    """The form's fields as ASCII JSON, in which a NUL is escaped."""
-    saved_at = models.DateTimeField()
-
-    class Meta:
-        ordering = ["-saved_at", "-pk"]
-        default_permissions = ()
-        constraints = [
-            models.UniqueConstraint(fields=["user", "key"], name="one_draft_per_form_and_user")
-        ]
-        indexes = [models.Index(fields=["user", "-saved_at"])]
-
-    def __str__(self) -> str:
-        return f"draft of {self.name or 'a page without a name'}"
-
-
 class LiveStatus(StrEnum):
     """How an audience's live version and its latest one relate. Source: our choice."""
 

@@ -16,8 +16,8 @@ from django.core import signing
 from django.http import HttpRequest
 from django.urls import reverse
 
-from dashboard.ledger.drafts import delete_draft, save_draft
 from dashboard.operations.execution import read_operation_key
+from dashboard.page_drafts.drafts import delete_draft, save_draft
 from dashboard.web.pages.forms.page import TypedPage, as_submitted, is_blank, typed_page
 from dashboard.web.ui.htmx import Request
 

@@ -17,11 +17,11 @@ from django_htmx.http import replace_url
 from dashboard.accounts.permissions import CREATE_PAGE, requires
 from dashboard.approvals.models import ApprovalKind
 from dashboard.approvals.rule import current_rule
-from dashboard.ledger.drafts import delete_draft, draft_fields, get_draft, list_drafts
 from dashboard.ledger.models import Operation
 from dashboard.ledger.queries.operations import operation_by_key
 from dashboard.ledger.queries.pages import list_brands
 from dashboard.operations.execution import read_operation_key, unused_operation_key
+from dashboard.page_drafts.drafts import delete_draft, draft_fields, get_draft, list_drafts
 from dashboard.service.reading import read_page
 from dashboard.web.pages.detail import LinkPreview, search_result, social_card
 from dashboard.web.pages.drafts import (

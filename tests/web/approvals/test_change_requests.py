@@ -10,9 +10,10 @@ from django.urls import reverse
 
 from dashboard.approvals.models import ApprovalRequest, ApprovalRule, RequestState
 from dashboard.contract.webhooks import WebhookSubscription
-from dashboard.ledger.models import Operation, PageDraft
+from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.recording import record_subscription
+from dashboard.page_drafts.models import PageDraft
 from tests.conftest import logged_in, person
 from tests.support.fake_service import FakeService
 from tests.support.html import elements

@@ -9,7 +9,8 @@ from urllib.parse import urlencode
 import pytest
 from django.test import Client
 
-from dashboard.ledger.models import Operation, PageDraft
+from dashboard.ledger.models import Operation
+from dashboard.page_drafts.models import PageDraft
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
 from tests.support.matrix import sampled

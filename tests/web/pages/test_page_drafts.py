@@ -9,12 +9,14 @@ from typing import Any
 import httpx
 import pytest
 from django.contrib.auth.models import User
+from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from dashboard.ledger.drafts import DELETE_OLD_DRAFTS
-from dashboard.ledger.models import Operation, PageDraft
+from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
+from dashboard.page_drafts.drafts import DELETE_OLD_DRAFTS
+from dashboard.page_drafts.models import PageDraft
 from tests.conftest import logged_in, person
 from tests.support.fake_service import FakeService
 from tests.support.html import text
@@ -323,6 +325,20 @@ def test_a_draft_whose_page_was_found_is_not_offered(
     as_publisher.post(NEW, form_fields(as_publisher) | WHOLE)
     Operation.objects.update(outcome=Outcome.ACCEPTED)
     assert offered(as_publisher) == []
+
+
+def test_a_draft_that_was_sent_is_not_offered_after_a_prune(
+    as_publisher: Client, fake_service: FakeService
+) -> None:
+    lose(fake_service)
+    as_publisher.post(NEW, form_fields(as_publisher) | WHOLE)
+    long_ago = timezone.now() - timedelta(days=40)
+    Operation.objects.update(outcome=Outcome.ACCEPTED, settled_at=long_ago)
+    save(as_publisher, form_fields(as_publisher) | {"name": "Not sent"})
+    call_command("prune", "--older-than", "30")
+    assert not Operation.objects.exists()
+    [link] = offered(as_publisher)
+    assert "Not sent" in as_publisher.get(link).content.decode()
 
 
 def test_the_same_draft_in_two_tabs_is_created_once(

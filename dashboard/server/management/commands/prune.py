@@ -10,6 +10,7 @@ from dashboard import clock
 from dashboard.ledger.operations import mark_interrupted_unknown
 from dashboard.ledger.pruning import prunable, prune
 from dashboard.notifications.pruning import prunable_events, prune_events
+from dashboard.page_drafts.drafts import delete_old_drafts
 from dashboard.webhooks.receiver import delete_old_deliveries
 
 SHORTEST_DAYS = 30
@@ -41,6 +42,7 @@ class Command(BaseCommand):
         if not dry_run:
             mark_interrupted_unknown()
             delete_old_deliveries()
+            delete_old_drafts()
         counts = prunable(before) if dry_run else prune(before)
         events = prunable_events(before) if dry_run else prune_events(before)
         verb = "Would delete" if dry_run else "Deleted"

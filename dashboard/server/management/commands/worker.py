@@ -14,11 +14,11 @@ from django.utils.module_loading import import_string
 
 from dashboard import clock
 from dashboard.ledger.crawls import schedule_first_crawl
-from dashboard.ledger.drafts import DELETE_OLD_DRAFTS
 from dashboard.ledger.operations import MARK_INTERRUPTED
 from dashboard.notifications.recipients import NOTIFY
 from dashboard.notifications.sending import DELIVER_EMAILS, DELIVER_WEBHOOKS
 from dashboard.notifications.watches import WATCH, WATCH_SERVICE
+from dashboard.page_drafts.drafts import DELETE_OLD_DRAFTS
 from dashboard.releases.hinted_reads import FOLLOW_HINTS
 from dashboard.releases.worker import new_worker_id, run_worker
 from dashboard.service.crawl_task import CRAWL

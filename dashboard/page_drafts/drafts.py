@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from dashboard import clock
-from dashboard.ledger.models import Operation, PageDraft
-from dashboard.ledger.models.operations import Outcome
+from dashboard.ledger.models.operations import Operation, Outcome
+from dashboard.page_drafts.models import PageDraft
 from dashboard.work.tasks import WorkerTask
 
 MAX_DRAFTS = 10
@@ -58,9 +58,8 @@ def save_draft(
 
 
 def list_drafts(user_id: int) -> QuerySet[PageDraft]:
-    accepted = Operation.objects.filter(outcome=Outcome.ACCEPTED).values("operation_key")
     mine = PageDraft.objects.filter(user_id=user_id, saved_at__gt=clock.now() - DRAFT_LIFETIME)
-    return mine.exclude(operation_key__in=accepted).defer("typed")
+    return mine.exclude(operation_key__in=_accepted_keys()).defer("typed")
 
 
 def get_draft(user_id: int, key: str) -> PageDraft | None:
@@ -80,7 +79,18 @@ def delete_draft(user_id: int, key: str) -> bool:
 
 
 def delete_old_drafts() -> None:
-    PageDraft.objects.filter(saved_at__lt=clock.now() - DRAFT_LIFETIME).delete()
+    """Delete drafts that are too old, and those whose page was created.
+
+    `prune` does so before it deletes operations: without its operation, a draft that was sent
+    would be offered again.
+    """
+    is_old = Q(saved_at__lt=clock.now() - DRAFT_LIFETIME)
+    PageDraft.objects.filter(is_old | Q(operation_key__in=_accepted_keys())).delete()
+
+
+def _accepted_keys() -> QuerySet[Operation, str]:
+    accepted = Operation.objects.filter(outcome=Outcome.ACCEPTED)
+    return accepted.values_list("operation_key", flat=True)
 
 
 DELETE_OLD_DRAFTS = WorkerTask(lambda *_: delete_old_drafts(), every_s=3_600.0)
