@@ -13,8 +13,7 @@ from dashboard.ledger.queries.operations import find_operations
 from dashboard.ledger.states import OperationState
 from dashboard.releases.models import Release
 from dashboard.saved_views.models import ListName
-from dashboard.web.activity.records import EXPORT
-from dashboard.web.activity.releases import of_release
+from dashboard.web.activity.records import EXPORT, of_release
 from dashboard.web.lists.definition import ListDefinition
 from dashboard.web.lists.filters import Choice, Day, Filter, choice_among, parse_day
 from dashboard.web.lists.state import ListState

@@ -13,11 +13,13 @@ from django.views.decorators.http import require_GET
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
 from dashboard.releases.models import Release
-from dashboard.web.activity.records import OperationRecord, for_records, record_of
-from dashboard.web.activity.releases import (
+from dashboard.web.activity.records import (
+    OperationRecord,
     changed_releases,
+    for_records,
     moving_marks,
     of_release,
+    record_of,
     summaries_by_pk,
 )
 from dashboard.web.releases.summary import ReleaseSummary
