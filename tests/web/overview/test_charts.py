@@ -9,8 +9,17 @@ from hypothesis import strategies as st
 
 from dashboard.ledger.queries.overview import DayCount
 from dashboard.operations.publish_progress import QueueTime, TypicalTimes, percentile
-from dashboard.web.overview.charts import PlotArea, band, line, round_top, stacked_bars
-from dashboard.web.overview.summaries import late_after, publishes_chart, queue_chart, sum_today
+from dashboard.web.overview.summaries import (
+    PlotArea,
+    band,
+    late_after,
+    line,
+    publishes_chart,
+    queue_chart,
+    round_top,
+    stacked_bars,
+    sum_today,
+)
 
 TODAY = date(2026, 3, 12)
 
