@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from dashboard.notifications.kinds import KINDS
 from dashboard.notifications.models import Notification
-from dashboard.web.notifications.listing import LOOKS
+from dashboard.web.notifications.views import LOOKS
 from dashboard.web.ui.query_params import PAGE_SIZE
 from tests.support.html import elements, text
 from tests.support.seeding import seed_event, seed_notification
