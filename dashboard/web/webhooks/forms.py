@@ -10,20 +10,16 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils.html import format_html
+from pydantic import BaseModel
+from pydantic import ValidationError as InvalidFieldsError
 
 from dashboard.client import APIError, StatusError
-from dashboard.contract.webhooks import EventName
+from dashboard.contract.webhooks import EventName, SubscriptionPatch
 from dashboard.ledger.models import SubscriptionRecord
 from dashboard.ledger.queries.subscriptions import subscription_last_known
 from dashboard.outgoing_webhooks import NO_SECRET, SECRET_PREFIX, is_secret
+from dashboard.service.subscriptions import parse_subscription
 from dashboard.web.ui.forms import SingleLineField
-from dashboard.web.webhooks.edit_conflicts import (
-    EditableFields,
-    FieldConflict,
-    changed_fields,
-    find_conflicts,
-    merge_changes,
-)
 from dashboard.web.webhooks.target_url import url_problem, url_warnings
 
 MAX_ID = 500
@@ -117,10 +113,51 @@ class AddForm(LabelForm):
         return subscription_id
 
 
+class EditableFields(BaseModel, frozen=True):
+    """The fields of a subscription that the form edits; a hidden field has them as JSON."""
+
+    url: str
+    events: tuple[str, ...] | None
+
+    @classmethod
+    def of(cls, record: SubscriptionRecord) -> "EditableFields":
+        """Return the fields last seen; without events if the record can't be parsed."""
+        subscription = parse_subscription(record)
+        if subscription is None:
+            return cls(url=record.url, events=None)
+        return cls.model_validate(subscription, from_attributes=True)
+
+    @classmethod
+    def read(cls, text: str) -> "EditableFields | None":
+        try:
+            return cls.model_validate_json(text)
+        except InvalidFieldsError:
+            return None
+
+
+@dataclass(frozen=True)
+class FieldConflict:
+    name: str
+    before: Any
+    now: Any
+    entered: Any
+    is_edited: bool
+    """Whether the user edited it too: the form shows the user's value."""
+
+
+def _are_same(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> bool:
+    """Return whether two lists have the same events; the spec gives their order no meaning."""
+    if one is None or other is None:
+        return one is other
+    return set(one) == set(other)
+
+
 class EditForm(LabelForm):
     """The label, target and events of a subscription; `base` are its fields when it was rendered.
 
-    Unchanged values are not validated: the service has them already. The label is Pressroom's own.
+    Only changed fields are sent. If the service has changed them meanwhile, nothing is sent, and
+    the user sees both. Unchanged values are not validated: the service has them already. The label
+    is Pressroom's own.
     """
 
     seen_label = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -176,10 +213,19 @@ class EditForm(LabelForm):
 
     def merged_with(self, record: SubscriptionRecord) -> "tuple[EditForm, list[FieldConflict]]":
         """Return the form with what the service has changed meanwhile, and those fields."""
-        now = EditableFields.of(record)
-        wanted = merge_changes(self.base, self.wanted, now)
-        form = EditForm(None, base=now, wanted=wanted, labels=self.labels)
-        return form, find_conflicts(self.base, self.wanted, now)
+        base, wanted, body, now = self.base, self.wanted, self.body, EditableFields.of(record)
+        conflicts = []
+        if now.url != base.url:
+            conflicts.append(FieldConflict("url", base.url, now.url, wanted.url, "url" in body))
+        if not _are_same(base.events, now.events):
+            conflicts.append(
+                FieldConflict("events", base.events, now.events, wanted.events, "events" in body)
+            )
+        merged = EditableFields(
+            url=wanted.url if "url" in body else now.url,
+            events=wanted.events if "events" in body else now.events,
+        )
+        return EditForm(None, base=now, wanted=merged, labels=self.labels), conflicts
 
     @property
     def leaves_null(self) -> bool:
@@ -214,8 +260,14 @@ class EditForm(LabelForm):
 
     @property
     def body(self) -> dict[str, Any]:
-        """The body to send; empty if nothing has changed. As for `wanted`."""
-        return changed_fields(self.base, self.wanted)
+        """The body to send: the changed fields alone; empty if none are. As for `wanted`."""
+        changes: dict[str, Any] = {}
+        wanted = self.wanted
+        if wanted.url != self.base.url:
+            changes["url"] = wanted.url
+        if wanted.events is not None and not _are_same(self.base.events, wanted.events):
+            changes["events"] = list(wanted.events)
+        return SubscriptionPatch(**changes).to_wire()
 
     def clean_url(self) -> str:
         url: str = self.cleaned_data["url"]
