@@ -1,8 +1,6 @@
 """Fill an empty database: accounts, the service's sample, and a ledger as after weeks of use."""
 
-import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from typing import Protocol, cast
 
@@ -16,8 +14,8 @@ from dashboard.contract.audiences import AudienceVersion
 from dashboard.demo import history
 from dashboard.demo.operations import add_operations
 from dashboard.demo.releases import add_releases
+from dashboard.observability.log import suppress_call_reports
 from dashboard.saved_views.rules import create_view
-from dashboard.service.crawling import suppress_call_reports
 from dashboard.webhooks.receiver import get_receiver, set_signing_secret, switch_receiver
 
 SAMPLE = "dashboard.embedded_api.sample.Sample"
@@ -62,7 +60,7 @@ def sample_service(now: datetime) -> SampleService:
 def fill(sample: SampleService, *, people: int, progress: ReportProgress) -> None:
     """Create everything in one transaction: an interrupted demo starts over."""
     now = clock.now()
-    with transaction.atomic(), suppress_call_reports(), _operations_not_logged():
+    with transaction.atomic(), suppress_call_reports("dashboard.operations"):
         accounts = make_accounts()
         if not sample.is_loaded():  # `load_sample_data` may have done so
             sample.load(people_count=people, progress=progress)
@@ -79,17 +77,6 @@ def fill(sample: SampleService, *, people: int, progress: ReportProgress) -> Non
         for view in history.TEXTS["saved_views"]:
             columns = {name: value for name, value in view.items() if name != "owner"}
             create_view(accounts[view["owner"]], **columns)
-
-
-@contextmanager
-def _operations_not_logged() -> Iterator[None]:
-    """Keep what is sent for the history out of the log: a start shows its progress alone."""
-    logger = logging.getLogger("dashboard.operations")
-    logger.disabled = True
-    try:
-        yield
-    finally:
-        logger.disabled = False
 
 
 def make_accounts() -> dict[str, User]:

@@ -12,6 +12,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -179,3 +180,21 @@ def _exception(error: BaseException) -> dict[str, Any]:
     kind = f"{type(error).__module__}.{type(error).__qualname__}".removeprefix("builtins.")
     places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
     return {"kind": kind, **message, "traceback": places}
+
+
+@contextmanager
+def suppress_call_reports(*loggers: str) -> Iterator[None]:
+    """Do not log the calls to the service, and its responses if it is the built-in one.
+
+    Nor what these loggers log.
+    """
+    quiet = {"dashboard.client": logging.WARNING, "django.request": logging.ERROR}
+    quiet |= dict.fromkeys(loggers, logging.CRITICAL)
+    before = {name: logging.getLogger(name).level for name in quiet}
+    for name, level in quiet.items():
+        logging.getLogger(name).setLevel(level)
+    try:
+        yield
+    finally:
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)

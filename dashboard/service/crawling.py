@@ -364,17 +364,3 @@ def _send(request: Callable[[], Response], notes: RequestNotes) -> Response:
 
 def _count_rows() -> int:
     return PageRecord.objects.count() + AudienceRecord.objects.count()
-
-
-@contextmanager
-def suppress_call_reports() -> Iterator[None]:
-    """Do not log the calls to the service, and its responses if it is the built-in one."""
-    quiet = {"dashboard.client": logging.WARNING, "django.request": logging.ERROR}
-    before = {name: logging.getLogger(name).level for name in quiet}
-    for name, level in quiet.items():
-        logging.getLogger(name).setLevel(level)
-    try:
-        yield
-    finally:
-        for name, level in before.items():
-            logging.getLogger(name).setLevel(level)

@@ -14,8 +14,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from dashboard import clock
 from dashboard.ledger.crawls import RETRY_AFTER, let_go_of_crawl, save_crawl, take_crawl
 from dashboard.ledger.models import Crawl
+from dashboard.observability.log import suppress_call_reports
 from dashboard.service.crawl_task import end_crawl
-from dashboard.service.crawling import Crawler, suppress_call_reports
+from dashboard.service.crawling import Crawler
 from dashboard.work.claims import Claim, ClaimLostError
 
 
