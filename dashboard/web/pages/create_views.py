@@ -19,7 +19,7 @@ from dashboard.operations.execution import ExecutionResult, read_operation_key, 
 from dashboard.web.pages.drafts import AFTER_FIELD, forget_draft
 from dashboard.web.pages.form_views import open_form, show_form, submitted_form
 from dashboard.web.pages.forms.page import FormError, PageForm
-from dashboard.web.ui.approvals import redirect_to_request
+from dashboard.web.ui.forms import redirect_to_request
 from dashboard.web.ui.htmx import Request, posted_from
 
 KEY_IN_USE = (

@@ -29,8 +29,7 @@ from dashboard.web.publishing.dialog import (
 )
 from dashboard.web.publishing.schedule_form import APPROVAL, SCHEDULE, ScheduleForm
 from dashboard.web.releases.summary import worker_status
-from dashboard.web.ui.approvals import redirect_to_request
-from dashboard.web.ui.forms import forget_unsent_form
+from dashboard.web.ui.forms import forget_unsent_form, redirect_to_request
 from dashboard.web.ui.htmx import Request, posted_from, render_partial, wants_partial
 
 

@@ -33,7 +33,7 @@ from dashboard.web.publishing.dialog import (
     show_result,
     show_rollback,
 )
-from dashboard.web.ui.approvals import redirect_to_request
+from dashboard.web.ui.forms import redirect_to_request
 from dashboard.web.ui.htmx import Request, posted_from
 
 IS_OFF = "Not rolled back, for the reason above."

@@ -21,8 +21,7 @@ from dashboard.web.releases.views import (
     show_board,
     show_progress,
 )
-from dashboard.web.ui.approvals import redirect_to_request
-from dashboard.web.ui.forms import forget_unsent_form, sent_form_key
+from dashboard.web.ui.forms import forget_unsent_form, redirect_to_request, sent_form_key
 from dashboard.web.ui.htmx import Request, render_partial
 from dashboard.web.ui.query_params import int_param
 

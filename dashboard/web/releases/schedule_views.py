@@ -18,9 +18,8 @@ from dashboard.releases.schedules import AmbiguousTimeError, ScheduledMoment, pa
 from dashboard.web.releases.board import read_board
 from dashboard.web.releases.summary import summarize, worker_status
 from dashboard.web.releases.views import confirmation, problem_context, release_url
-from dashboard.web.ui.approvals import redirect_to_request
 from dashboard.web.ui.formats import BROWSER_CHOICE, current_zone_name, zone_choices
-from dashboard.web.ui.forms import forget_unsent_form, resumed_form
+from dashboard.web.ui.forms import forget_unsent_form, redirect_to_request, resumed_form
 from dashboard.web.ui.htmx import Request
 
 

@@ -1,4 +1,4 @@
-"""Form fields with the design's CSS classes, form keys, and forms that are shown again."""
+"""Form fields with the design's CSS classes, form keys, and what follows a form."""
 
 import re
 from hashlib import sha256
@@ -6,12 +6,17 @@ from typing import Any
 from uuid import uuid4
 
 from django import forms
+from django.contrib import messages
 from django.core import signing
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest, QueryDict
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django_htmx.http import HttpResponseClientRedirect
 
+from dashboard.approvals.models import ApprovalRequest
 from dashboard.web.ui.htmx import Request
 
 _LINK = re.compile(r"(https?://[^\s/?#]+|mailto:\S|tel:\S|sms:\S)\S*", re.IGNORECASE)
@@ -132,3 +137,10 @@ def resumed_form(request: Request) -> QueryDict | None:
 
 def forget_unsent_form(request: Request) -> None:
     request.session.pop(SESSION_KEY, None)
+
+
+def redirect_to_request(request: Request, approval: ApprovalRequest) -> HttpResponse:
+    """Show the request for approval that a form has made."""
+    messages.success(request, "Approval requested. Everyone who can approve it is notified.")
+    url = reverse("approval-detail", args=[approval.pk])
+    return HttpResponseClientRedirect(url) if request.htmx else redirect(url)

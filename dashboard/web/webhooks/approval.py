@@ -9,7 +9,7 @@ from dashboard.approvals.models import ApprovalKind
 from dashboard.approvals.rule import current_rule
 from dashboard.ledger.models import SubscriptionRecord
 from dashboard.operations.execution import read_operation_key
-from dashboard.web.ui.approvals import redirect_to_request
+from dashboard.web.ui.forms import redirect_to_request
 from dashboard.web.ui.htmx import Request
 
 
