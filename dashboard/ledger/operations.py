@@ -21,7 +21,7 @@ from django.utils.crypto import salted_hmac
 from dashboard import clock
 from dashboard.clock import interrupted_after
 from dashboard.ledger.attribution import disown
-from dashboard.ledger.models import Attempt, Installation, Operation
+from dashboard.ledger.models import Attempt, FeedEntry, Installation, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome, actor_name
 from dashboard.ledger.signals import emergency_begun, operation_ended
 from dashboard.texts import redact_secret
@@ -104,10 +104,13 @@ def publish_key(page_id: str, audience_id: str, version_id: str) -> str:
 def note_restore() -> None:
     """Make all future keys differ from earlier ones, for a ledger restored from a backup.
 
-    What went live before now is not taken for published outside Pressroom either.
+    What went live before now is not taken for published outside Pressroom either. The change feed
+    begins anew: its id follows from the nonce, and its old positions may be another server's.
     """
-    values = {"nonce": secrets.token_hex(), "restored_at": clock.now()}
-    Installation.objects.update_or_create(pk=1, defaults=values)
+    values = {"nonce": secrets.token_hex(), "restored_at": clock.now(), "feed_pruned_to": 0}
+    with transaction.atomic():
+        Installation.objects.update_or_create(pk=1, defaults=values)
+        FeedEntry.objects.all().delete()
 
 
 def combined_outcome(attempts: Collection[str]) -> Outcome:

@@ -1,6 +1,7 @@
 """The ledger's tables, and the one row that names this installation."""
 
 import dashboard.clock
+import dashboard.ledger.models.feed
 import dashboard.ledger.models.objects
 import django.db.models.deletion
 import secrets
@@ -43,11 +44,30 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='FeedEntry',
+            fields=[
+                ('seq', models.BigAutoField(primary_key=True, serialize=False)),
+                ('kind', models.CharField(choices=[('page', 'Page'), ('audience', 'Audience'), ('operation', 'Operation'), ('release', 'Release'), ('approval', 'Approval'), ('subscription', 'Subscription'), ('receiver', 'Receiver'), ('notification', 'Notification'), ('saved_view', 'Saved View'), ('service', 'Service')], max_length=16)),
+                ('page_id', models.TextField(blank=True)),
+                ('audience_id', models.TextField(blank=True)),
+                ('object_id', models.TextField(blank=True)),
+                ('user_id', models.BigIntegerField(null=True)),
+                ('actor_id', models.BigIntegerField(null=True)),
+                ('at', models.DateTimeField(default=dashboard.clock.now)),
+                ('transaction', models.BigIntegerField(db_default=dashboard.ledger.models.feed.TransactionNumber(), null=True)),
+            ],
+            options={
+                'default_permissions': (),
+                'indexes': [models.Index(condition=models.Q(('transaction__isnull', False)), fields=['transaction'], name='feed_by_transaction')],
+            },
+        ),
+        migrations.CreateModel(
             name='Installation',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('nonce', models.CharField(default=secrets.token_hex, max_length=64)),
                 ('restored_at', models.DateTimeField(null=True)),
+                ('feed_pruned_to', models.BigIntegerField(default=0)),
             ],
         ),
         migrations.CreateModel(

@@ -1,5 +1,6 @@
 """The ledger's tables. Objects are stored as received; further columns serve queries."""
 
+from dashboard.ledger.models.feed import FeedEntry, FeedKind
 from dashboard.ledger.models.objects import (
     AudienceRecord,
     ListTotal,
@@ -17,6 +18,8 @@ __all__ = [
     "Crawl",
     "CrawlState",
     "DeviationRecord",
+    "FeedEntry",
+    "FeedKind",
     "Installation",
     "ListTotal",
     "Operation",

@@ -162,6 +162,8 @@ class Installation(models.Model):
     nonce = models.CharField(max_length=64, default=secrets.token_hex)
     restored_at = models.DateTimeField(null=True)
     """When `manage.py after_restore` last ran: earlier operations may be missing."""
+    feed_pruned_to = models.BigIntegerField(default=0)
+    """Position of the last feed entry that was deleted (`feed.py`)."""
 
     def __str__(self) -> str:
         return f"installation {self.pk}"

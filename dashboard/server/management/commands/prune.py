@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from dashboard import clock
+from dashboard.ledger.feed import prune_feed
 from dashboard.ledger.operations import mark_interrupted_unknown
 from dashboard.ledger.pruning import prunable, prune
 from dashboard.notifications.pruning import prunable_events, prune_events
@@ -43,6 +44,7 @@ class Command(BaseCommand):
             mark_interrupted_unknown()
             delete_old_deliveries()
             delete_old_drafts()
+            prune_feed()
         counts = prunable(before) if dry_run else prune(before)
         events = prunable_events(before) if dry_run else prune_events(before)
         verb = "Would delete" if dry_run else "Deleted"

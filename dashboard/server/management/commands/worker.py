@@ -14,6 +14,7 @@ from django.utils.module_loading import import_string
 
 from dashboard import clock
 from dashboard.ledger.crawls import schedule_first_crawl
+from dashboard.ledger.feed import PRUNE_FEED
 from dashboard.ledger.operations import MARK_INTERRUPTED
 from dashboard.notifications.recipients import NOTIFY
 from dashboard.notifications.sending import DELIVER_EMAILS, DELIVER_WEBHOOKS
@@ -69,6 +70,7 @@ def tasks_beside_releases() -> tuple[WorkerTask, ...]:
     return (
         *(NOTIFY, DELIVER_EMAILS, DELIVER_WEBHOOKS, FOLLOW_HINTS),
         *(WATCH, WATCH_SERVICE, MARK_INTERRUPTED, DELETE_OLD_DRAFTS, DELETE_OLD_DELIVERIES),
+        PRUNE_FEED,
         *((CRAWL,) if settings.CRAWL_RATE else ()),
         *map(import_string, settings.WORKER_TASKS),
     )
