@@ -15,7 +15,7 @@ from django.db.models import TextChoices
 
 from dashboard.contract.conversations import Change, ConversationContext
 from dashboard.contract.resource import UnreadableValue
-from dashboard.web.conversations.tool_calls import ShownCall
+from dashboard.web.conversations.tool_calls import ThreadCall
 
 MIN_EXCERPT = 12
 """The minimum length of a text to search for within a field: shorter ones match anything."""
@@ -107,7 +107,7 @@ class CurrentTexts:
 class CallTexts:
     """What the tool calls of a message say of fields, read once for all of its changes."""
 
-    def __init__(self, calls: Sequence[ShownCall]) -> None:
+    def __init__(self, calls: Sequence[ThreadCall]) -> None:
         self._calls_with: defaultdict[str, set[int]] = defaultdict(set)
         """The calls whose arguments or result have a text, by that."""
         self._by_argument: defaultdict[str, set[str]] = defaultdict(set)

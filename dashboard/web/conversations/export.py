@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from django.utils import timezone
 
 from dashboard.contract.conversations import Change
-from dashboard.web.conversations.thread import ShownConversation, ShownMessage
-from dashboard.web.conversations.tool_calls import ShownCall
+from dashboard.web.conversations.thread import ConversationThread, ThreadMessage
+from dashboard.web.conversations.tool_calls import ThreadCall
 from dashboard.web.ui.highlighting import pretty_json
 
 
-def to_markdown(conversation: ShownConversation, *, title: str) -> str:
+def to_markdown(conversation: ConversationThread, *, title: str) -> str:
     """Return the conversation as Markdown, with all external texts fenced or quoted.
 
     Times are in the current time zone.
@@ -27,7 +27,7 @@ def to_markdown(conversation: ShownConversation, *, title: str) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _message(message: ShownMessage) -> Iterator[str]:
+def _message(message: ThreadMessage) -> Iterator[str]:
     yield f"## {message.number}. {'Agent (inferred)' if message.is_agent else 'Author unknown'}"
     when = timezone.localtime(message.moment) if message.moment else None
     yield f"{when:%Y-%m-%d %H:%M:%S %Z}" if when else "Time unknown"
@@ -47,7 +47,7 @@ def _message(message: ShownMessage) -> Iterator[str]:
         yield f"---\n\n*{message.line}.*"
 
 
-def _unreadable(message: ShownMessage) -> Iterator[str]:
+def _unreadable(message: ThreadMessage) -> Iterator[str]:
     if message.is_blank and not message.unreadable:
         yield "Empty message."
     for value in message.unreadable:
@@ -55,7 +55,7 @@ def _unreadable(message: ShownMessage) -> Iterator[str]:
         yield f"Could not be read ({_one_line(value.path)}), as received:\n\n{received}"
 
 
-def _call(call: ShownCall) -> Iterator[str]:
+def _call(call: ThreadCall) -> Iterator[str]:
     yield f"Tool call: {_one_line(call.name or 'unnamed')}"
     if call.arguments:
         yield "Arguments:\n\n" + _fenced(pretty_json(call.arguments), "json")

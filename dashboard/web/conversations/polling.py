@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from django.http import HttpRequest
 
 from dashboard.contract.wire import WireModel
-from dashboard.web.conversations.thread import ShownConversation
+from dashboard.web.conversations.thread import ConversationThread
 from dashboard.web.ui.query_params import int_param
 
 
@@ -32,7 +32,7 @@ class ConversationSnapshot:
     """Whether the previous poll failed."""
 
     @classmethod
-    def at(cls, thread: ShownConversation) -> "ConversationSnapshot":
+    def at(cls, thread: ConversationThread) -> "ConversationSnapshot":
         count = len(thread.messages)
         return cls(count, count, _messages_hash(thread, count), *_other_hashes(thread))
 
@@ -51,7 +51,7 @@ class ConversationSnapshot:
             failed="failed" in params,
         )
 
-    def advance(self, thread: ShownConversation) -> "ConversationSnapshot":
+    def advance(self, thread: ConversationThread) -> "ConversationSnapshot":
         count = len(thread.messages)
         pending, context, line = _other_hashes(thread)
         return replace(
@@ -64,7 +64,7 @@ class ConversationSnapshot:
             failed=False,
         )
 
-    def is_outdated_by(self, thread: ShownConversation) -> bool:
+    def is_outdated_by(self, thread: ConversationThread) -> bool:
         return self.messages != _messages_hash(thread, self.count)
 
     @property
@@ -79,11 +79,11 @@ class ConversationSnapshot:
         )
 
 
-def _messages_hash(thread: ShownConversation, count: int) -> str:
+def _messages_hash(thread: ConversationThread, count: int) -> str:
     return _hash(message.message for message in thread.messages[:count])
 
 
-def _other_hashes(thread: ShownConversation) -> tuple[str, str, str]:
+def _other_hashes(thread: ConversationThread) -> tuple[str, str, str]:
     whole, line = thread.conversation, thread.line
     place = [whole.conversation.published_message_id, line.number, line.words]
     # The context says whether its text is live.

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dashboard.texts import fold
-from dashboard.web.conversations.thread import ShownConversation, ShownMessage
-from dashboard.web.conversations.tool_calls import ShownCall
+from dashboard.web.conversations.thread import ConversationThread, ThreadMessage
+from dashboard.web.conversations.tool_calls import ThreadCall
 from dashboard.web.ui.markdown import visible_text
 
 SHOWS = ("errors", "changes")
@@ -27,7 +27,7 @@ _RUNS = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True)
 class SearchHitRow:
-    message: ShownMessage
+    message: ThreadMessage
     kinds: tuple[str, ...]
     """The filters it matches: `errors`, `changes`."""
     is_hidden: bool
@@ -59,7 +59,7 @@ class ConversationSearchResult:
 
 
 def make_rows(
-    conversation: ShownConversation, *, show: str = "", words: str = ""
+    conversation: ConversationThread, *, show: str = "", words: str = ""
 ) -> list[SearchHitRow]:
     """Return a row for every message, by a filter (one of `SHOWS`, or none) and search words."""
     numbers = {
@@ -72,7 +72,7 @@ def make_rows(
     ]
 
 
-def result_around(call: ShownCall, words: str) -> str:
+def result_around(call: ThreadCall, words: str) -> str:
     """Return a call's result around the first match; empty if there is none."""
     whole = _json_text(call.result)
     folded_at = _normalize(whole).find(_normalize(words)) if words else -1
@@ -82,7 +82,7 @@ def result_around(call: ShownCall, words: str) -> str:
     return whole[max(at - AROUND, 0) : at + len(words) + AROUND]
 
 
-def _row(message: ShownMessage, kinds: tuple[str, ...], show: str, words: str) -> SearchHitRow:
+def _row(message: ThreadMessage, kinds: tuple[str, ...], show: str, words: str) -> SearchHitRow:
     matches, in_calls = 0, dict[int, int]()
     if words:
         folded = _normalize(words)
@@ -99,7 +99,7 @@ def _row(message: ShownMessage, kinds: tuple[str, ...], show: str, words: str) -
     )
 
 
-def _errors_and_causes(messages: list[ShownMessage]) -> Iterator[int]:
+def _errors_and_causes(messages: list[ThreadMessage]) -> Iterator[int]:
     """Yield the messages with a failed call, and the last message before it not by an agent."""
     cause: int | None = None
     for message in messages:
@@ -129,7 +129,7 @@ def _unfolded_index(folded_place: int, text: str) -> int:
     return len(text)
 
 
-def _texts(message: ShownMessage, words: str) -> Iterator[str | None]:
+def _texts(message: ThreadMessage, words: str) -> Iterator[str | None]:
     """Yield the visible texts of a message; Markdown only if it may contain the words."""
     for part in message.parts:
         yield part.text if part.type else _markdown_shown(part.text or "", words)

@@ -24,7 +24,7 @@ from dashboard.web.conversations.change_matching import (
     MatchedChange,
     match_change,
 )
-from dashboard.web.conversations.tool_calls import ShownCall
+from dashboard.web.conversations.tool_calls import ThreadCall
 
 IDLE_AFTER = timedelta(hours=1)
 
@@ -34,7 +34,7 @@ TEXT_PARTS = ("text", None)
 
 
 @dataclass(frozen=True)
-class ShownPart:
+class ThreadPart:
     """A content part of a message. `type` is None for plain text or a missing type."""
 
     text: str | None
@@ -43,12 +43,12 @@ class ShownPart:
     """Fields of the part that are not in the spec; the part as received if it can't be read."""
 
     @classmethod
-    def of(cls, part: ContentPart) -> "ShownPart":
+    def of(cls, part: ContentPart) -> "ThreadPart":
         part_type = None if part.type in TEXT_PARTS else part.type
         return cls(part.text, part_type, part.model_extra or {})
 
     @classmethod
-    def of_raw(cls, raw: Any) -> "ShownPart":
+    def of_raw(cls, raw: Any) -> "ThreadPart":
         """Return a part that could not be read: plain text, an object with a text, or raw."""
         if isinstance(raw, str):
             return cls(raw)
@@ -64,14 +64,14 @@ def _contains(whole: str | None, part: str | None) -> bool:
 
 
 @dataclass(frozen=True)
-class ShownChange:
+class ThreadChange:
     matched: MatchedChange
     pending_place: str
     """Its HTML id among the pending changes; empty if it is not pending."""
 
 
 @dataclass(frozen=True)
-class ShownMessage:
+class ThreadMessage:
     """A message of the thread; `number` counts from 1 in the service's order."""
 
     number: int
@@ -83,9 +83,9 @@ class ShownMessage:
     """The day that begins here, in the user's time zone."""
     idle: timedelta | None
     """The time since the message before, if it is an hour or more."""
-    calls: list[ShownCall]
+    calls: list[ThreadCall]
     call_texts: CallTexts
-    changes: list[ShownChange]
+    changes: list[ThreadChange]
     line: str
     """The words of the published line, if that follows this message; else empty."""
     unreadable: list[UnreadableValue]
@@ -134,21 +134,21 @@ class ShownMessage:
         return raw[0] if raw and isinstance(raw[0], list) else raw
 
     @cached_property
-    def parts(self) -> list[ShownPart]:
+    def parts(self) -> list[ThreadPart]:
         """Its content, each text once: `content` mostly repeats the parts."""
         raw_parts = {value.location: value.raw for value in self.unreadable}
-        parts = [ShownPart.of_raw(raw) for raw in self._raw_content]
+        parts = [ThreadPart.of_raw(raw) for raw in self._raw_content]
         for index, part in enumerate(self.message.content_parts or []):
             if (location := ("contentParts", index)) in raw_parts:
-                parts.append(ShownPart.of_raw(raw_parts[location]))
+                parts.append(ThreadPart.of_raw(raw_parts[location]))
             elif part.type in TEXT_PARTS or not _contains(self.message.reasoning, part.text):
-                parts.append(ShownPart.of(part))
+                parts.append(ThreadPart.of(part))
         parts = [part for part in parts if part.text or part.type or part.more]
         content = self.message.content
         if not content or _contains("".join(part.text or "" for part in parts), content):
             return parts
         more = [part for part in parts if part.type or not _contains(content, part.text)]
-        return [ShownPart(content), *more]
+        return [ThreadPart(content), *more]
 
     @property
     def has_error(self) -> bool:
@@ -184,9 +184,9 @@ class PublishedLine:
 
 
 @dataclass(frozen=True)
-class ShownConversation:
+class ConversationThread:
     conversation: Conversation
-    messages: list[ShownMessage]
+    messages: list[ThreadMessage]
     pending: list["PendingChange"]
     line: PublishedLine
 
@@ -200,7 +200,7 @@ class ShownConversation:
         return bool(named) and self.published_number is None
 
     @property
-    def after_line(self) -> list[ShownMessage]:
+    def after_line(self) -> list[ThreadMessage]:
         return self.messages[self.published_number :] if self.published_number else []
 
     @property
@@ -242,14 +242,14 @@ class ShownConversation:
 @dataclass(frozen=True)
 class PendingChange:
     matched: MatchedChange
-    message: ShownMessage | None
+    message: ThreadMessage | None
     place: str
     """Its HTML id."""
 
 
-def show_conversation(
+def build_thread(
     conversation: Conversation, *, live: AudienceVersion | None = None
-) -> ShownConversation:
+) -> ConversationThread:
     """Prepare a conversation for rendering. Days are those of the current time zone.
 
     `live` is the live version of the audience: the published line is compared with it.
@@ -274,7 +274,7 @@ def show_conversation(
             unreadable=below(conversation.unreadable, "pendingChanges", index),
         )
         pending.append(PendingChange(matched, maker, place))
-    return ShownConversation(conversation, messages, pending, line)
+    return ConversationThread(conversation, messages, pending, line)
 
 
 def _published_line(conversation: Conversation, live: AudienceVersion | None) -> PublishedLine:
@@ -315,7 +315,7 @@ def _messages(
     pending_places: dict[str, str],
     current: CurrentTexts,
     line: PublishedLine,
-) -> Iterator[ShownMessage]:
+) -> Iterator[ThreadMessage]:
     ids = Counter(message.message_id for message in conversation.messages)
     before: datetime | None = None
     unreadable: dict[int | str, list[UnreadableValue]] = {}
@@ -330,7 +330,7 @@ def _messages(
         in_message = below(unreadable.get(number - 1, ()), "messages", number - 1)
         calls = _calls(message, in_message, place=f"m{number}")
         call_texts = CallTexts(calls) if message.changes else NO_CALLS
-        yield ShownMessage(
+        yield ThreadMessage(
             number=number,
             key=own_id or f"@{number}",
             message=message,
@@ -338,7 +338,7 @@ def _messages(
             new_day=None if before and day == timezone.localdate(before) else day,
             idle=idle if idle and idle >= IDLE_AFTER else None,
             changes=[
-                ShownChange(
+                ThreadChange(
                     match_change(
                         change,
                         current,
@@ -359,9 +359,9 @@ def _messages(
 
 def _calls(
     message: Message, unreadable: Sequence[UnreadableValue], *, place: str
-) -> list[ShownCall]:
+) -> list[ThreadCall]:
     return [
-        ShownCall(
+        ThreadCall(
             index,
             call,
             place=f"{place}-{index}",

@@ -36,7 +36,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class ShownCall:
+class ThreadCall:
     """A tool call of a message; `index` counts from 1."""
 
     index: int

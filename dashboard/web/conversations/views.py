@@ -27,8 +27,8 @@ from dashboard.web.audiences.state import head_last_known, head_of
 from dashboard.web.conversations.export import to_markdown
 from dashboard.web.conversations.polling import ConversationSnapshot
 from dashboard.web.conversations.search import SHOWS, ConversationSearchResult, make_rows
-from dashboard.web.conversations.thread import ShownConversation, ShownMessage, show_conversation
-from dashboard.web.conversations.tool_calls import ShownCall
+from dashboard.web.conversations.thread import ConversationThread, ThreadMessage, build_thread
+from dashboard.web.conversations.tool_calls import ThreadCall
 from dashboard.web.ui.failures import explain
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 from dashboard.web.ui.query_params import browser_query, search_param
@@ -51,7 +51,7 @@ def conversation(request: Request, page_id: str, audience_id: str) -> HttpRespon
         reading, head = context["reading"], context["head"]
         if reading and isinstance(reading.error, NoResponseError):
             raise reading.error  # Spare the user a second wait.
-        thread = show_conversation(fetched(), live=head.live if head else None)
+        thread = build_thread(fetched(), live=head.live if head else None)
     except NotFoundError as error:
         if head is None:
             raise
@@ -82,7 +82,7 @@ def conversation_newer(request: Request, page_id: str, audience_id: str) -> Http
     context: dict[str, Any] = {"page_id": page_id, "audience_id": audience_id, "head": head}
     try:
         live = head.live if head else None
-        thread = show_conversation(read_conversation(page_id, audience_id), live=live)
+        thread = build_thread(read_conversation(page_id, audience_id), live=live)
     except APIError as error:
         if snapshot.failed:
             return HttpResponse(status=204)
@@ -150,7 +150,7 @@ def conversation_export(request: Request, page_id: str, audience_id: str) -> Htt
     reading = _audience(page_id, audience_id)
     live = reading.value.audience.published_version if reading else None
     title = _title(audience_id, reading)
-    text = to_markdown(show_conversation(conversation, live=live), title=title)
+    text = to_markdown(build_thread(conversation, live=live), title=title)
     response = HttpResponse(text.encode(), content_type="text/markdown; charset=utf-8")
     return _attach(response, "conversation.md")
 
@@ -158,8 +158,8 @@ def conversation_export(request: Request, page_id: str, audience_id: str) -> Htt
 _READABLE = {"ensure_ascii": False, "indent": 2}
 
 
-def _read(page_id: str, audience_id: str) -> ShownConversation:
-    return show_conversation(read_conversation(page_id, audience_id))
+def _read(page_id: str, audience_id: str) -> ConversationThread:
+    return build_thread(read_conversation(page_id, audience_id))
 
 
 def _audience(page_id: str, audience_id: str) -> ReadResult[AudienceLookup] | None:
@@ -192,7 +192,7 @@ def _page_context(page_id: str, audience_id: str) -> dict[str, Any]:
     }
 
 
-def _search_context(request: Request, thread: ShownConversation) -> dict[str, Any]:
+def _search_context(request: Request, thread: ConversationThread) -> dict[str, Any]:
     show = _show_param(request.GET)
     words = search_param(request.GET)
     rows = make_rows(thread, show=show, words=words)
@@ -205,7 +205,7 @@ def _show_param(params: QueryDict) -> str:
     return show if show in SHOWS else ""
 
 
-def _conversation_context(thread: ShownConversation, params: QueryDict) -> dict[str, Any]:
+def _conversation_context(thread: ConversationThread, params: QueryDict) -> dict[str, Any]:
     """Return a conversation and its counts; `params` is the page's query string."""
     # Ignore a filter whose buttons are not rendered: the user could not remove it.
     states = {state for state, _, _ in thread.pending_filters}
@@ -219,7 +219,7 @@ def _conversation_context(thread: ShownConversation, params: QueryDict) -> dict[
 
 
 def _announcements(
-    before: ConversationSnapshot, now: ConversationSnapshot, thread: ShownConversation
+    before: ConversationSnapshot, now: ConversationSnapshot, thread: ConversationThread
 ) -> Iterator[str]:
     if before.pending != now.pending:
         count = len(thread.pending)
@@ -229,8 +229,8 @@ def _announcements(
 
 
 def _find_call(
-    thread: ShownConversation, message_key: str, index: int
-) -> tuple[ShownMessage, ShownCall]:
+    thread: ConversationThread, message_key: str, index: int
+) -> tuple[ThreadMessage, ThreadCall]:
     for message in thread.messages:
         if message.key == message_key and 1 <= index <= len(message.calls):
             return message, message.calls[index - 1]

@@ -17,8 +17,8 @@ from dashboard.web.conversations.change_matching import (
     MatchedChange,
     match_change,
 )
-from dashboard.web.conversations.thread import show_conversation
-from dashboard.web.conversations.tool_calls import ShownCall
+from dashboard.web.conversations.thread import build_thread
+from dashboard.web.conversations.tool_calls import ThreadCall
 from tests.support import wire
 
 FIELDS = {
@@ -108,7 +108,7 @@ def test_the_tool_that_wrote_a_change_names_its_field(
     other = {"name": "update_meta_title", "arguments": {"title": "Another text"}}
     call = {"name": name, "arguments": arguments}
     calls = [other, call] if arguments else [call]
-    shown = show_conversation(
+    shown = build_thread(
         read_resource(
             Conversation,
             wire.conversation(
@@ -129,7 +129,7 @@ def test_the_tool_counts_more_than_an_equal_text() -> None:
     call = ToolCall(name="update_meta_title", arguments={"title": "New words"})
     context = ConversationContext(current_meta_title="Other", current_meta_keywords="Same")
     match = match_change(
-        change, CurrentTexts(context), calls=CallTexts([ShownCall(1, call, place="m1-1")])
+        change, CurrentTexts(context), calls=CallTexts([ThreadCall(1, call, place="m1-1")])
     )
     assert (match.state, match.field_label) == (ChangeState.MOVED, "meta title")
 
@@ -184,7 +184,7 @@ def test_pending_changes_are_counted_by_state() -> None:
             ],
         )
     )
-    assert show_conversation(conversation).pending_filters == [
+    assert build_thread(conversation).pending_filters == [
         ("ready", "Ready", 1),
         ("applied", "Applied", 1),
         ("moved", "Original text changed", 1),
@@ -222,6 +222,6 @@ def test_a_thousand_changes_against_a_megabyte_are_cheap() -> None:
         by_name=False,
     )
     begun = time.process_time()
-    assert show_conversation(conversation).changes == 1_000
+    assert build_thread(conversation).changes == 1_000
     # Eighteen seconds, if each text is split and searched for each change.
     assert time.process_time() - begun < 2

@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.contract.conversations import Conversation
-from dashboard.web.conversations.thread import (
-    Marker,
-    ShownConversation,
-    ShownPart,
-    show_conversation,
-)
+from dashboard.web.conversations.thread import ConversationThread, Marker, ThreadPart, build_thread
 from tests.support import wire
 
 NOON = 1_772_539_200  # 3 March 2026, 12:00 UTC, in seconds
@@ -24,15 +19,15 @@ HOUR = 3_600
 
 def shown(
     *messages: dict[str, Any], live: dict[str, Any] | None = None, **differs: Any
-) -> ShownConversation:
+) -> ConversationThread:
     conversation = Conversation.model_validate(
         wire.conversation(messages=list(messages), **differs)
     )
     version = AudienceVersion.model_validate(wire.version(**live)) if live else None
-    return show_conversation(conversation, live=version)
+    return build_thread(conversation, live=version)
 
 
-def parts(**message: Any) -> list[ShownPart]:
+def parts(**message: Any) -> list[ThreadPart]:
     return shown(message).messages[0].parts
 
 
@@ -56,12 +51,12 @@ def test_parts_keep_their_order_and_their_types() -> None:
     shown_parts = parts(
         contentParts=[text_part("a"), text_part("b", "chart"), text_part("c", None)]
     )
-    assert shown_parts == [ShownPart("a"), ShownPart("b", "chart"), ShownPart("c")]
+    assert shown_parts == [ThreadPart("a"), ThreadPart("b", "chart"), ThreadPart("c")]
 
 
 def test_a_part_shows_its_undocumented_fields() -> None:
     [part] = parts(contentParts=[{"type": "image", "text": None, "fileId": "f_1"}])
-    assert part == ShownPart(None, "image", {"fileId": "f_1"})
+    assert part == ThreadPart(None, "image", {"fileId": "f_1"})
 
 
 def test_a_part_repeating_the_reasoning_is_hidden() -> None:

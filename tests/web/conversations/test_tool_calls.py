@@ -10,7 +10,7 @@ from dashboard.contract.conversations import ToolCall
 from dashboard.web.conversations.tool_calls import (
     MAX_LINE,
     MAX_PAIRS,
-    ShownCall,
+    ThreadCall,
     readable_pairs,
     size_of,
     summarize,
@@ -18,8 +18,8 @@ from dashboard.web.conversations.tool_calls import (
 from tests.support.highlighted_json import JSON
 
 
-def call(**fields: Any) -> ShownCall:
-    return ShownCall(1, ToolCall.model_validate(fields), "m1-1")
+def call(**fields: Any) -> ThreadCall:
+    return ThreadCall(1, ToolCall.model_validate(fields), "m1-1")
 
 
 @pytest.mark.parametrize(
