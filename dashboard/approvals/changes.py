@@ -95,9 +95,13 @@ def _same_or_new(
         raise ApprovalError(KEY_IN_USE) from None
 
 
-def decline_change(approval: ApprovalRequest, user: User, *, note: str, shown: str) -> None:
+def decline_change(
+    approval: ApprovalRequest, user: User, *, note: str, displayed_digest: str
+) -> None:
     with locked(approval):
-        record_decision(approval, user, is_approved=False, note=note, shown=shown)
+        record_decision(
+            approval, user, is_approved=False, note=note, displayed_digest=displayed_digest
+        )
 
 
 def withdraw_change(approval: ApprovalRequest, name: str) -> None:

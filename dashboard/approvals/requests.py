@@ -108,18 +108,19 @@ def locked(approval: ApprovalRequest) -> Iterator[ApprovalRequest]:
 
 
 def record_decision(
-    approval: ApprovalRequest, user: User, *, is_approved: bool, note: str, shown: str
+    approval: ApprovalRequest, user: User, *, is_approved: bool, note: str, displayed_digest: str
 ) -> None:
-    """Record the decision on a request, within `locked`; `shown` is the digest that was shown.
+    """Record the decision on a request, within `locked`.
 
-    Raises ApprovalError if this user may not decide it, or has seen something else.
+    Raises ApprovalError if this user may not decide it, or if `displayed_digest`, of the request
+    that the user saw, is not its digest.
     """
     if problem := person_problem(approval, user):
         raise ApprovalError(problem)
     note = valid_note(note)
     if not is_approved and not note:
         raise ApprovalError("Enter the reason why you decline.", field="note")
-    if shown != approval.digest:
+    if displayed_digest != approval.digest:
         raise ApprovalError("This isn’t the request that you opened. Review it again.")
     approval.state = RequestState.APPROVED if is_approved else RequestState.DECLINED
     approval.decided_by, approval.decided_by_name = user, actor_name(user)

@@ -159,17 +159,17 @@ def person_problem(approval: ApprovalRequest, approver: User | None, name: str =
     return ""
 
 
-def is_same_person(one: User, other: User) -> bool:
+def is_same_person(user: User, other: User) -> bool:
     """Return whether two accounts are, as far as known, one person's.
 
     They are if they are one account, have an e-mail address in common, or are connected to the same
     identity at the provider, by whatever address of the provider.
     """
-    if one.pk == other.pk:
+    if user.pk == other.pk:
         return True
-    if have_same_email(one, other):
+    if have_same_email(user, other):
         return True
-    identities = SocialAccount.objects.filter(user=one).values("uid")
+    identities = SocialAccount.objects.filter(user=user).values("uid")
     return bool(SocialAccount.objects.filter(user=other, uid__in=identities).exists())
 
 

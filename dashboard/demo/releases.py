@@ -185,7 +185,7 @@ def _reviewed(
         check_release(release)
     with at(decided_at - timedelta(minutes=6)):
         for item in release.items.all():
-            mark_reviewed(item, owner, reviewed=True, shown=item.digest)
+            mark_reviewed(item, owner, reviewed=True, displayed_digest=item.digest)
     release.refresh_from_db()
     return release
 

@@ -25,7 +25,7 @@ from dashboard.service.subscriptions import fetch_subscription
 
 
 def approve_change(
-    approval: ApprovalRequest, user: User, *, note: str, shown: str
+    approval: ApprovalRequest, user: User, *, note: str, displayed_digest: str
 ) -> Operation | None:
     """Approve a change, and send it; return its operation, or None if the approval is void.
 
@@ -33,7 +33,9 @@ def approve_change(
     is approved, and not sent yet.
     """
     with locked(approval):
-        record_decision(approval, user, is_approved=True, note=note, shown=shown)
+        record_decision(
+            approval, user, is_approved=True, note=note, displayed_digest=displayed_digest
+        )
     return send_approved(approval)
 
 

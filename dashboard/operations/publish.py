@@ -141,20 +141,20 @@ def find_publish(target: PublishTarget, operation_key: str) -> Operation | None:
     return operation if PublishTarget.of(operation) == target else None
 
 
-def has_changed(review: PublishReview, shown: str) -> bool:
-    """Return whether the review differs from the one that the form has shown (`shown`).
+def has_changed(review: PublishReview, displayed_digest: str) -> bool:
+    """Return whether the review differs from the one that the form has shown.
 
-    An old form has no `shown`: it is displayed again if the number has to be typed.
+    An old form has no `displayed_digest`: it is displayed again if the number has to be typed.
     """
-    return shown != review.shown if shown else review.asks_for_number
+    return displayed_digest != review.display_digest if displayed_digest else review.asks_for_number
 
 
-def submit_problem(review: PublishReview, typed: str) -> str:
+def submit_problem(review: PublishReview, entered_number: str) -> str:
     version = review.snapshot.version
     if review.is_off or version is None:
         return "Not published: publishing is disabled for the reasons above."
     number = str(version.version_number)
-    if review.asks_for_number and typed.strip() != number:
+    if review.asks_for_number and entered_number.strip() != number:
         return f"Not published. Review the warnings, then type {number}."
     return ""
 

@@ -94,7 +94,7 @@ class PublishReview:
         return any(finding.severity is Severity.RISK for finding in self.findings)
 
     @property
-    def shown(self) -> str:
+    def display_digest(self) -> str:
         """A hash of what the form displays, to detect changes before it is sent.
 
         Without notes: pending changes are read for the form, and not again when it is sent.
@@ -103,8 +103,8 @@ class PublishReview:
             finding.headline for finding in self.findings if finding.severity is not Severity.NOTE
         ]
         live, version = self.snapshot.live, self.snapshot.version
-        shown = repr((_shown_fields(live), _shown_fields(version), headlines))
-        return hashlib.sha256(shown.encode()).hexdigest()
+        content = repr((_shown_fields(live), _shown_fields(version), headlines))
+        return hashlib.sha256(content.encode()).hexdigest()
 
     @property
     def digest(self) -> str:

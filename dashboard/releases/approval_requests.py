@@ -41,8 +41,8 @@ RULE_ON = "The approval rule was turned on after it was scheduled. It needs an a
 def request_approval(
     release: Release,
     user: User,
-    typed: str,
-    shown: str,
+    entered_count: str,
+    displayed_digest: str,
     *,
     moment: ScheduledMoment | None = None,
     publishes_others: bool = False,
@@ -50,13 +50,13 @@ def request_approval(
     """Ask another person to approve a release, or the rest of a held one; return the request.
 
     Its note is the release's. Once approved it is published, or at the moment if there is one.
-    An earlier request or approval is void then. `typed`, `shown` and `publishes_others` as in
-    `decisions.publish`.
+    An earlier request or approval is void then. `entered_count`, `displayed_digest` and
+    `publishes_others` as in `decisions.publish`.
     """
     with decide(release, ReleaseState.DRAFT, ReleaseState.SCHEDULED, ReleaseState.HELD):
         if moment:
             require_unsent(release)
-        confirm(release, typed, shown)
+        confirm(release, entered_count, displayed_digest)
         plan = Plan(moment.instant if moment else None, publishes_others)
         void_for_plan(release, plan, f"{actor_name(user)} requested another approval.")
         save(
@@ -98,13 +98,15 @@ def requested_by(release: Release, user: User) -> ApprovalRequest | None:
     return waiting.approval if waiting else None
 
 
-def approve(approval: ApprovalRequest, user: User, *, note: str, shown: str) -> None:
+def approve(approval: ApprovalRequest, user: User, *, note: str, displayed_digest: str) -> None:
     """Approve a release exactly as reviewed: a worker checks it once more, and sends it.
 
-    `shown` is the digest of the request on the page where the user decided.
+    `displayed_digest` is the digest of the request on the page where the user decided.
     """
     with _decision(approval) as release:
-        record_decision(approval, user, is_approved=True, note=note, shown=shown)
+        record_decision(
+            approval, user, is_approved=True, note=note, displayed_digest=displayed_digest
+        )
         now = clock.now()
         if release.due_at:
             save(release, state=ReleaseState.SCHEDULED, wake_at=release.due_at)
@@ -120,9 +122,11 @@ def approve(approval: ApprovalRequest, user: User, *, note: str, shown: str) -> 
             )
 
 
-def decline(approval: ApprovalRequest, user: User, *, note: str, shown: str) -> None:
+def decline(approval: ApprovalRequest, user: User, *, note: str, displayed_digest: str) -> None:
     with _decision(approval) as release:
-        record_decision(approval, user, is_approved=False, note=note, shown=shown)
+        record_decision(
+            approval, user, is_approved=False, note=note, displayed_digest=displayed_digest
+        )
         _give_back(release, f"{actor_name(user)} declined it.")
 
 

@@ -263,16 +263,19 @@ def _respond(call: Callable[[], Any]) -> _Response:
 
 
 def _review(
-    item: ReleaseItem, found: _PageReading, changes: PendingChanges | None, recorded: _Recorded
+    item: ReleaseItem,
+    page_reading: _PageReading,
+    changes: PendingChanges | None,
+    recorded: _Recorded,
 ) -> ItemReview:
-    if found.audiences is None or changes is None:
-        stop = found.stop or Finding(Severity.STOP, "This page can’t be read.")
-        return stopped_review(item, stop, page=found.page.page)
+    if page_reading.audiences is None or changes is None:
+        stop = page_reading.stop or Finding(Severity.STOP, "This page can’t be read.")
+        return stopped_review(item, stop, page=page_reading.page.page)
     try:
-        reading = find_audience(found.audiences, item.page_id, item.audience_id)
+        reading = find_audience(page_reading.audiences, item.page_id, item.audience_id)
     except APIError as error:
         stop = Finding(Severity.STOP, "This audience can’t be read.", str(error))
-        return stopped_review(item, stop, page=found.page.page)
+        return stopped_review(item, stop, page=page_reading.page.page)
     target = PublishTarget(item.page_id, item.audience_id, item.version_id)
     in_flight = recorded.open_publishes(item)
     others = [
@@ -281,13 +284,13 @@ def _review(
     review = review_item(
         reading,
         snapshot_version(target, reading).version,
-        page=found.page,
+        page=page_reading.page,
         pending=changes,
         pending_change_ids=None if changes.ids is None else [*changes.ids],
         others_in_flight=others,
         taken_back_by=recorded.taken_back_by(item),
         more=[_same_in_flight(item)] if len(others) < len(in_flight) else [],
-        is_list_complete=not found.audiences.value.has_more,
+        is_list_complete=not page_reading.audiences.value.has_more,
     )
     live_by = recorded.published_by(item, review.live) if review.live else ""
     return replace(review, live_by=live_by)

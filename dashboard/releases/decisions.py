@@ -47,22 +47,23 @@ IN_PROGRESS = (ItemState.SENDING, ItemState.IN_PROGRESS)
 def publish(
     release: Release,
     user: User,
-    typed: str,
-    shown: str,
+    entered_count: str,
+    displayed_digest: str,
     *,
     publishes_others: bool = False,
     emergency_reason: str | None = None,
 ) -> None:
     """Have a worker check a draft, scheduled or held release again, and send what waits.
 
-    `typed` is the number of versions as typed by the user, `shown` the `board_digest` of the page
-    on which the user decided. Blocked items become held, and don't count. With `publishes_others`,
-    the others are sent although some are held when they are checked. `emergency_reason` is that of
-    an administrator who publishes without the approval that the rule needs.
+    `entered_count` is the number of versions as typed by the user, `displayed_digest` the
+    `board_digest` of the page on which the user decided. Blocked items become held, and don't
+    count. With `publishes_others`, the others are sent although some are held when they are
+    checked. `emergency_reason` is that of an administrator who publishes without the approval that
+    the rule needs.
     """
     startable = (ReleaseState.DRAFT, ReleaseState.SCHEDULED, ReleaseState.HELD)
     with decide(release, *startable):
-        confirm(release, typed, shown)
+        confirm(release, entered_count, displayed_digest)
         now = clock.now()
         save(
             release,
@@ -98,18 +99,23 @@ def start_rollback(release: Release, user: User) -> None:
 
 
 def continue_release(
-    release: Release, user: User, typed: str, shown: str, *, publishes_others: bool = False
+    release: Release,
+    user: User,
+    entered_count: str,
+    displayed_digest: str,
+    *,
+    publishes_others: bool = False,
 ) -> None:
     with decide(release, ReleaseState.HELD):
-        publish(release, user, typed, shown, publishes_others=publishes_others)
+        publish(release, user, entered_count, displayed_digest, publishes_others=publishes_others)
 
 
 def schedule(
     release: Release,
     user: User,
     moment: ScheduledMoment,
-    typed: str,
-    shown: str,
+    entered_count: str,
+    displayed_digest: str,
     *,
     publishes_others: bool = False,
 ) -> None:
@@ -119,7 +125,7 @@ def schedule(
     """
     with decide(release, ReleaseState.DRAFT, ReleaseState.HELD):
         require_unsent(release)
-        confirm(release, typed, shown)
+        confirm(release, entered_count, displayed_digest)
         save(
             release,
             **decided_by(user),
@@ -138,9 +144,9 @@ def reschedule(release: Release, user: User, moment: ScheduledMoment) -> Approva
     one, it is requested again, and returned. Raises ReleaseError if somebody else changed the
     schedule after `release` was read.
     """
-    shown = release.due_at
+    displayed_due_at = release.due_at
     with decide(release, ReleaseState.SCHEDULED):
-        if release.due_at != shown:
+        if release.due_at != displayed_due_at:
             raise ReleaseError(SCHEDULE_CHANGED)
         is_moved = release.due_at != moment.instant
         columns = decided_by(user) | scheduled_for(moment)
@@ -247,7 +253,7 @@ def decide(release: Release, *states: ReleaseState) -> Iterator[None]:
         yield
 
 
-def confirm(release: Release, typed: str, shown: str) -> None:
+def confirm(release: Release, entered_count: str, displayed_digest: str) -> None:
     """Hold the blocked items. Raises ReleaseError if the rest may not be sent as confirmed."""
     items = list(light_items(release))
     waiting = [item for item in items if item.state == ItemState.WAITING]
@@ -258,10 +264,10 @@ def confirm(release: Release, typed: str, shown: str) -> None:
         raise ReleaseError("The first check hasn’t finished. Publish when it’s done.")
     if not sendable:
         raise ReleaseError("No version of this release can be sent: they are blocked or held.")
-    if shown != board_digest(release, items):
+    if displayed_digest != board_digest(release, items):
         raise ReleaseError("Something changed since you opened this page. Review it again.")
     has_risk = any(risks(item) for item in sendable)
-    if (has_risk or len(sendable) > MAX_UNTYPED) and typed.strip() != str(len(sendable)):
+    if (has_risk or len(sendable) > MAX_UNTYPED) and entered_count.strip() != str(len(sendable)):
         sentence = f"Not confirmed. Review the warnings, then type {len(sendable)}."
         raise ReleaseError(sentence, field="typed")
     for item in waiting:

@@ -185,16 +185,19 @@ def choose_version(item: ReleaseItem, version_id: str) -> None:
         request_check(item.release)
 
 
-def mark_reviewed(item: ReleaseItem, user: User, *, reviewed: bool, shown: str = "") -> None:
+def mark_reviewed(
+    item: ReleaseItem, user: User, *, reviewed: bool, displayed_digest: str = ""
+) -> None:
     """Mark an item as reviewed or not, in a draft, a scheduled or a held release.
 
-    `shown` is the digest of the item that the user has seen; none is needed to remove the mark.
+    `displayed_digest` is that of the item which the user has seen; none is needed to remove the
+    mark.
     """
     with _edit(item.release, ReleaseState.SCHEDULED, ReleaseState.HELD):
         _reload_unsent(item)
         if reviewed and not item.digest:
             raise ReleaseError("This version hasn’t been checked yet. Review it after the check.")
-        if reviewed and shown != item.digest:
+        if reviewed and displayed_digest != item.digest:
             raise ReleaseError("This version changed since you opened the page. Review it again.")
         item.reviewed_at = clock.now() if reviewed else None
         item.reviewed_by_name = actor_name(user) if reviewed else ""

@@ -62,8 +62,8 @@ def require_audiences(
     raise _problems([(key, names.get(key) or key[1], sentence) for key in twice])
 
 
-def _problems(found: Iterable[tuple[AudienceKey, str, str]]) -> ReleaseError:
-    problems = tuple(AudienceProblem(*key, name, sentence) for key, name, sentence in found)
+def _problems(causes: Iterable[tuple[AudienceKey, str, str]]) -> ReleaseError:
+    problems = tuple(AudienceProblem(*key, name, sentence) for key, name, sentence in causes)
     first = f"{problems[0].name}: {problems[0].sentence}"
     others = f" {len(problems) - 1} more can’t be added." if len(problems) > 1 else ""
     return ReleaseError(first + others, field="audience", problems=problems)

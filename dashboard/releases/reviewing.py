@@ -186,14 +186,14 @@ def board_digest(release: Release, items: Iterable[ReleaseItem] | None = None) -
 
     `items` are all items of the release in order, if they are loaded already.
     """
-    shown = [
+    content = [
         (
             *(item.pk, item.version_id, item.live_version_id, item.state, item.digest),
             [finding["headline"] for finding in item.findings],
         )
         for item in (light_items(release) if items is None else items)
     ]
-    return hashlib.sha256(repr(shown).encode()).hexdigest()
+    return hashlib.sha256(repr(content).encode()).hexdigest()
 
 
 def _rank(finding: Finding) -> int:

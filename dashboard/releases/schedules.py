@@ -51,9 +51,9 @@ class ScheduledMoment:
         zone = _find_zone(self.zone)
         if not self.as_typed or zone is None:
             return None
-        typed = datetime.fromisoformat(self.as_typed[: len("2027-03-28 02:30")])
-        first, second = _instants(typed, zone)
-        return typed if first > second else None
+        local = datetime.fromisoformat(self.as_typed[: len("2027-03-28 02:30")])
+        first, second = _instants(local, zone)
+        return local if first > second else None
 
 
 class AmbiguousTimeError(ReleaseError):
@@ -92,11 +92,11 @@ def parse_moment(
     return moment
 
 
-def _read_date(typed: str) -> date:
-    if not _DATE.fullmatch(typed.strip()):
+def _read_date(text: str) -> date:
+    if not _DATE.fullmatch(text.strip()):
         raise _invalid_date()
     try:
-        return date.fromisoformat(typed.strip())
+        return date.fromisoformat(text.strip())
     except ValueError as error:
         raise _invalid_date() from error
 
@@ -105,12 +105,12 @@ def _invalid_date() -> ReleaseError:
     return ReleaseError("Enter a valid date, such as 2027-03-28.", field="date")
 
 
-def _read_time(typed: str) -> time:
+def _read_time(text: str) -> time:
     invalid = ReleaseError("Enter a valid time, such as 14:30.", field="time")
-    if not _TIME.fullmatch(typed.strip()):
+    if not _TIME.fullmatch(text.strip()):
         raise invalid
     try:
-        return time.fromisoformat(typed.strip())
+        return time.fromisoformat(text.strip())
     except ValueError as error:
         raise invalid from error
 

@@ -37,8 +37,10 @@ def schedule_version(
     release remains.
     """
 
-    def schedule(release: Release, shown: str) -> None:
-        decisions.schedule(release, user, moment, typed="1", shown=shown)
+    def schedule(release: Release, displayed_digest: str) -> None:
+        decisions.schedule(
+            release, user, moment, entered_count="1", displayed_digest=displayed_digest
+        )
 
     return _make_release(
         review, ReleaseState.SCHEDULED, moment.instant, schedule, note=note, user=user
@@ -54,8 +56,10 @@ def request_version(
     as `schedule_version`.
     """
 
-    def request(release: Release, shown: str) -> None:
-        approval_requests.request_approval(release, user, typed="1", shown=shown, moment=moment)
+    def request(release: Release, displayed_digest: str) -> None:
+        approval_requests.request_approval(
+            release, user, entered_count="1", displayed_digest=displayed_digest, moment=moment
+        )
 
     state, due_at = ReleaseState.WAITING_FOR_APPROVAL, moment.instant if moment else None
     release = _make_release(review, state, due_at, request, note=note, user=user)
@@ -92,7 +96,7 @@ def _make_release(
             with decisions.decide(release, ReleaseState.DRAFT):
                 item = release.items.get()
                 _require_as_reviewed(item, review)
-                drafting.mark_reviewed(item, user, reviewed=True, shown=item.digest)
+                drafting.mark_reviewed(item, user, reviewed=True, displayed_digest=item.digest)
                 decide(release, board_digest(release, [item]))
     except (ReleaseError, APIError):
         drafting.discard(release, user)

@@ -129,11 +129,11 @@ def test_who_follows_something_else_is_not(publish: Publish, vera: User) -> None
 
 def test_an_unknown_outcome_and_its_end_are_reported_once(publish: Publish, paula: User) -> None:
     operation = publish(Outcome.UNKNOWN)
-    settle(operation, Outcome.UNKNOWN, found="Nothing is proved.")
+    settle(operation, Outcome.UNKNOWN, detail="Nothing is proved.")
     retry = begin_retry(operation, actor=paula)
     assert retry
     end(retry, AttemptResult(Outcome.UNKNOWN))
-    settle(Operation.objects.get(), Outcome.REJECTED, found="It was rejected.")
+    settle(Operation.objects.get(), Outcome.REJECTED, detail="It was rejected.")
     kinds = Event.objects.order_by("pk").values_list("kind", flat=True)
     assert list(kinds) == ["publish_unknown", "publish_failed"]
 
@@ -276,7 +276,7 @@ def test_approvers_are_asked_and_requesters_told(
     check_release(release)
     request = approval_requests.request_approval(release, paula, "2", board_digest(release))
     assert notices_of(peter) == ["paula requests an approval: Publish Spring, 2 versions."]
-    approval_requests.approve(request, peter, note="", shown=request.digest)
+    approval_requests.approve(request, peter, note="", displayed_digest=request.digest)
     assert notices_of(paula) == ["peter approved a request: Publish Spring, 2 versions."]
     assert notices_of(vera) == []
     service.edit(("page_1", "aud_1"))
@@ -298,7 +298,7 @@ def test_a_declined_request_is_reported_to_who_requested_it(
     release = create_release(name="Spring", note="", audiences=service.add(2), user=paula)
     check_release(release)
     request = approval_requests.request_approval(release, paula, "2", board_digest(release))
-    approval_requests.decline(request, peter, note="Not now.", shown=request.digest)
+    approval_requests.decline(request, peter, note="Not now.", displayed_digest=request.digest)
     # It was decided before a worker could notify who may decide.
     assert notices_of(peter) == []
     assert notices_of(paula) == ["peter declined a request: Publish Spring, 2 versions."]

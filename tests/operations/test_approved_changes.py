@@ -67,7 +67,9 @@ def ask(user: User, **differs: Any) -> ApprovalRequest:
 
 
 def approve(approval: ApprovalRequest, user: User) -> Operation | None:
-    return approved_changes.approve_change(approval, user, note="", shown=approval.digest)
+    return approved_changes.approve_change(
+        approval, user, note="", displayed_digest=approval.digest
+    )
 
 
 def test_an_approved_change_is_sent_for_its_requester(
@@ -129,7 +131,7 @@ def test_a_webhook_that_changed_since_voids_the_approval(
 
 def test_a_declined_change_is_not_sent(service: WebhookService, ada: User, alan: User) -> None:
     approval = ask(ada)
-    changes.decline_change(approval, alan, note="Not this one", shown=approval.digest)
+    changes.decline_change(approval, alan, note="Not this one", displayed_digest=approval.digest)
     with pytest.raises(ApprovalError, match="alan declined it"):
         approve(approval, alan)
     assert service.changes == []

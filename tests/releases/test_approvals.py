@@ -74,11 +74,13 @@ class Story:
 
     def approve(self, approval: ApprovalRequest, user: User | None = None) -> Release:
         user = user or self.peter
-        approval_requests.approve(approval, user, note="", shown=approval.digest)
+        approval_requests.approve(approval, user, note="", displayed_digest=approval.digest)
         return approval.releases.get()
 
     def decline(self, approval: ApprovalRequest) -> None:
-        approval_requests.decline(approval, self.peter, note="Not yet", shown=approval.digest)
+        approval_requests.decline(
+            approval, self.peter, note="Not yet", displayed_digest=approval.digest
+        )
 
     def work(self, release: Release, minutes: float = 5) -> None:
         work(release, self.clock, minutes=minutes)
@@ -446,14 +448,16 @@ def test_what_is_not_approved_is_a_draft_again(story: Story, end: str) -> None:
 def test_declining_needs_a_reason(story: Story) -> None:
     approval = story.ask()
     with pytest.raises(ApprovalError) as raised:
-        approval_requests.decline(approval, story.peter, note=" ", shown=approval.digest)
+        approval_requests.decline(approval, story.peter, note=" ", displayed_digest=approval.digest)
     assert (raised.value.field, state_of(approval)) == ("note", RequestState.OPEN)
 
 
 def test_only_what_was_shown_is_approved(story: Story) -> None:
     approval = story.ask()
     with pytest.raises(ApprovalError, match="Review it again"):
-        approval_requests.approve(approval, story.peter, note="", shown="of another request")
+        approval_requests.approve(
+            approval, story.peter, note="", displayed_digest="of another request"
+        )
     assert state_of(approval) == RequestState.OPEN
 
 

@@ -69,7 +69,7 @@ def test_a_check_records_what_is_reviewed(draft: Draft, service: ManyAudiences) 
 def test_what_did_not_change_stays_reviewed(draft: Draft, paula: User) -> None:
     release = draft(1)
     item = release.items.get()
-    drafting.mark_reviewed(item, paula, reviewed=True, shown=item.digest)
+    drafting.mark_reviewed(item, paula, reviewed=True, displayed_digest=item.digest)
     assert change_of(release) == ""
     check_release(release)
     assert release.items.get().reviewed_by_name == "paula"
@@ -170,7 +170,7 @@ def test_each_change_since_the_review_has_its_sentence(
 ) -> None:
     release = draft(1)
     item = release.items.get()
-    drafting.mark_reviewed(item, paula, reviewed=True, shown=item.digest)
+    drafting.mark_reviewed(item, paula, reviewed=True, displayed_digest=item.digest)
     edit(service)
     assert change_of(release) == sentence
     check_release(release)

@@ -67,7 +67,7 @@ class Story:
 
     def review(self, number: int) -> None:
         if item := self.item(number):
-            drafting.mark_reviewed(item, self.user, reviewed=True, shown=item.digest)
+            drafting.mark_reviewed(item, self.user, reviewed=True, displayed_digest=item.digest)
             self.seen_at_review[item.audience_id] = self.shown(item)
 
     def check(self) -> None:

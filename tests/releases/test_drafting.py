@@ -203,7 +203,7 @@ def test_another_version_has_to_be_checked_and_reviewed(
     release = draft(1)
     key = ("page_1", "aud_1")
     item = release.items.get()
-    drafting.mark_reviewed(item, paula, reviewed=True, shown=item.digest)
+    drafting.mark_reviewed(item, paula, reviewed=True, displayed_digest=item.digest)
     service.change(key, latestVersion=service.version(key, 3))
     service.record()
     drafting.choose_version(item, "ver_aud_1_3")
@@ -216,8 +216,8 @@ def test_another_version_has_to_be_checked_and_reviewed(
 def test_an_item_is_reviewed_as_it_was_shown(draft: Draft, paula: User) -> None:
     item = draft(1).items.get()
     with pytest.raises(ReleaseError, match="changed since you opened the page"):
-        drafting.mark_reviewed(item, paula, reviewed=True, shown="another digest")
-    drafting.mark_reviewed(item, paula, reviewed=True, shown=item.digest)
+        drafting.mark_reviewed(item, paula, reviewed=True, displayed_digest="another digest")
+    drafting.mark_reviewed(item, paula, reviewed=True, displayed_digest=item.digest)
     assert item.reviewed_by_name == "paula"
     drafting.mark_reviewed(item, paula, reviewed=False)
     assert item.reviewed_at is None

@@ -68,7 +68,9 @@ def test_one_press_requests_the_approval_of_any_number(
     digests = [item.digest for item in rollback.release.items.all()]
     assert [item[3] for item in approval.subject["items"]] == digests
     assert all(digests)
-    approval_requests.approve(approval, peter, note="", shown=subject_digest(approval.subject))
+    approval_requests.approve(
+        approval, peter, note="", displayed_digest=subject_digest(approval.subject)
+    )
     work(rollback.release, clock, minutes=30)
     assert states(rollback.release) == [ItemState.LIVE] * 205
 
@@ -133,7 +135,7 @@ def test_what_changes_after_it_was_read_is_not_sent(
     service.change(("page_1", "aud_1"), publishedVersion=newer, latestVersion=newer)
     work(rollback.release, clock, minutes=1)
     approval = ApprovalRequest.objects.get()
-    approval_requests.approve(approval, peter, note="", shown=approval.digest)
+    approval_requests.approve(approval, peter, note="", displayed_digest=approval.digest)
     work(rollback.release, clock, minutes=10)
     assert "aud_1" not in service.audiences_sent
     assert len(service.sent) == MAX_READ_IN_A_STEP

@@ -99,9 +99,13 @@ def operation_retry(request: Request, operation_key: str) -> HttpResponse:
 def _retry_publish(request: Request, operation: Operation) -> HttpResponse:
     """Retry a publish; ask for confirmation first if it may undo what went live since."""
     operation, review = review_again(operation)
-    shown, typed = request.POST.get("shown", ""), request.POST.get("number", "")
-    is_seen = bool(shown) or not differs_from_sent(operation, review)
-    needs_confirmation = not is_seen or has_changed(review, shown) or submit_problem(review, typed)
+    displayed_digest, entered_number = request.POST.get("shown", ""), request.POST.get("number", "")
+    is_seen = bool(displayed_digest) or not differs_from_sent(operation, review)
+    needs_confirmation = (
+        not is_seen
+        or has_changed(review, displayed_digest)
+        or submit_problem(review, entered_number)
+    )
     if operation.is_open and needs_confirmation:
         return confirm_resend(request, review)
     sent = resend_publish(operation, review, actor=request.user)

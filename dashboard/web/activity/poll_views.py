@@ -88,13 +88,13 @@ def poll_sending(request: Request) -> HttpResponse:
 def poll_context(
     sending: list[Operation], releases: Iterable[ReleaseSummary], *, poll_id: str, polls: int
 ) -> dict[str, Any]:
-    shown = {
+    marks = {
         "sending": ".".join(str(operation.pk) for operation in sending),
         "releases": moving_marks(releases),
     }
-    is_moving = any(shown.values())
+    is_moving = any(marks.values())
     return {
         "poll_id": poll_id,
-        "poll_query": urlencode(shown | {"polls": polls}),
+        "poll_query": urlencode(marks | {"polls": polls}),
         "wait_s": wait_s(polls) if is_moving else None,
     }

@@ -201,8 +201,8 @@ def moving_marks(summaries: Iterable[ReleaseSummary]) -> str:
 
 def changed_releases(marks: str) -> tuple[list[ReleaseSummary], list[ReleaseSummary]]:
     """Return the releases of `moving_marks` as they are now, and those that have changed since."""
-    shown = dict(mark.split("-", 1) for mark in marks.split(".") if "-" in mark)
-    by_pk = {int_param(pk): mark for pk, mark in shown.items()}
+    pairs = dict(mark.split("-", 1) for mark in marks.split(".") if "-" in mark)
+    by_pk = {int_param(pk): mark for pk, mark in pairs.items()}
     summaries = list(summaries_by_pk(by_pk).values())
     return summaries, [
         summary for summary in summaries if summary.mark != by_pk[summary.release.pk]

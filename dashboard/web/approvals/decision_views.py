@@ -52,20 +52,24 @@ def _decision(
 @_decision
 def approval_approve(request: Request, approval: ApprovalRequest) -> None:
     """Approve a request exactly as shown. It is sent at once, or at its time."""
-    note, shown = request.POST.get("note", ""), request.POST.get("shown", "")
+    note, displayed_digest = request.POST.get("note", ""), request.POST.get("shown", "")
     if "items" in approval.subject:
-        approval_requests.approve(approval, request.user, note=note, shown=shown)
+        approval_requests.approve(
+            approval, request.user, note=note, displayed_digest=displayed_digest
+        )
         messages.success(request, "Approved. It’s checked once more before it’s sent.")
     else:
-        approved_changes.approve_change(approval, request.user, note=note, shown=shown)
+        approved_changes.approve_change(
+            approval, request.user, note=note, displayed_digest=displayed_digest
+        )
         _tell_outcome(request, approval)
 
 
 @_decision
 def approval_decline(request: Request, approval: ApprovalRequest) -> None:
-    note, shown = request.POST.get("note", ""), request.POST.get("shown", "")
+    note, displayed_digest = request.POST.get("note", ""), request.POST.get("shown", "")
     decline = approval_requests.decline if "items" in approval.subject else changes.decline_change
-    decline(approval, request.user, note=note, shown=shown)
+    decline(approval, request.user, note=note, displayed_digest=displayed_digest)
     messages.success(request, "Declined. Nothing was sent.")
 
 

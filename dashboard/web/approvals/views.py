@@ -52,13 +52,13 @@ def show_request(
         "max_note": MAX_NOTE,
         "problem": problem,
         "problem_field": field,
-        "typed_note": request.POST.get("note", ""),
+        "entered_note": request.POST.get("note", ""),
         "unreachable": unreachable_approvers(approval) if approval.is_open and page.is_own else [],
         # Of the items of a release, which are shown as in their release.
         "release": page.release,
         "board": page.board,
         "detail": page.detail,
-        "typed_version": "",
+        "chosen_version": "",
         "progress": None,
         "next_request": next_to_decide(request.user) if has_decided else None,
     }

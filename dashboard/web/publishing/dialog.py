@@ -70,7 +70,7 @@ def show_review(
     failed: Operation | None = None,
     is_retry: bool = False,
     problem: str = "",
-    typed: str = "",
+    entered_number: str = "",
     status: int = 200,
 ) -> HttpResponse:
     is_needed = review.needs_approval
@@ -85,7 +85,7 @@ def show_review(
         "days": review.rule.days,
         "worker": worker_status(),
         "is_retry": is_retry,
-        "typed": typed,
+        "entered_number": entered_number,
     }
     return render_dialog(request, review.target, context, status=status)
 

@@ -80,22 +80,28 @@ def _make_release(
     *,
     problem: str = "",
 ) -> HttpResponse:
-    form, typed = ScheduleForm.from_params(request.POST), request.POST.get("number", "")
+    form, entered_number = ScheduleForm.from_params(request.POST), request.POST.get("number", "")
     problem = (
-        stale_problem(request, review, unread=NOT_READ) or problem or submit_problem(review, typed)
+        stale_problem(request, review, unread=NOT_READ)
+        or problem
+        or submit_problem(review, entered_number)
     )
     if problem or (form.is_later and form.moment is None):
         # A number typed for one risk does not confirm another.
-        typed = "" if problem in (OUT_OF_DATE, CHANGED) else typed
-        return show_review(request, review, form=form, problem=problem, typed=typed, status=422)
+        entered_number = "" if problem in (OUT_OF_DATE, CHANGED) else entered_number
+        return show_review(
+            request, review, form=form, problem=problem, entered_number=entered_number, status=422
+        )
     try:
         response = make(request, review, form)
     except ReleaseError as error:
-        form, typed = replace(form, error=error), typed if error.field else ""
-        return show_review(request, review, form=form, typed=typed, status=422)
+        form, entered_number = replace(form, error=error), entered_number if error.field else ""
+        return show_review(request, review, form=form, entered_number=entered_number, status=422)
     except APIError as error:
         problem = f"{NOT_READ} {error}"
-        return show_review(request, review, form=form, problem=problem, typed=typed, status=422)
+        return show_review(
+            request, review, form=form, problem=problem, entered_number=entered_number, status=422
+        )
     forget_unsent_form(request)
     return response
 

@@ -137,7 +137,7 @@ def _problem(request: Request, review: PublishReview, *, expects_approval: bool)
         return OUT_OF_DATE
     if not review.reading.is_live:
         return ""  # It is recorded as not sent.
-    if request.POST.get("shown", "") != review.shown:
+    if request.POST.get("shown", "") != review.display_digest:
         return CHANGED
     if review.is_off or not review.is_rollback:
         return IS_OFF

@@ -54,20 +54,24 @@ def publish(request: Request, page_id: str, audience_id: str, version_id: str) -
 @chosen(NOW)
 @reviewed_again()
 def _publish_now(request: Request, review: PublishReview) -> HttpResponse:
-    typed = request.POST.get("number", "")
+    entered_number = request.POST.get("number", "")
     problem = stale_problem(request, review)
     if not problem and not review.reading.is_live:
         return _show_not_sent(request, review)
-    if problem := problem or submit_problem(review, typed):
+    if problem := problem or submit_problem(review, entered_number):
         form = replace(ScheduleForm.from_params(request.POST), when=NOW)
         # A number typed for one risk does not confirm another.
-        typed = "" if problem in (OUT_OF_DATE, CHANGED) else typed
-        return show_review(request, review, form=form, problem=problem, typed=typed, status=422)
+        entered_number = "" if problem in (OUT_OF_DATE, CHANGED) else entered_number
+        return show_review(
+            request, review, form=form, problem=problem, entered_number=entered_number, status=422
+        )
     try:
         reason = emergency_reason(request, review)
         operation = publish_reviewed(review, actor=request.user, emergency_reason=reason)
     except ApprovalError as error:
-        return show_review(request, review, problem=str(error), typed=typed, status=422)
+        return show_review(
+            request, review, problem=str(error), entered_number=entered_number, status=422
+        )
     except OvertakenError:
         review = review_publish(review.target, with_conversation=True)
         return show_review(request, review, problem=CHANGED, status=422)

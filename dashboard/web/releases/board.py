@@ -149,7 +149,7 @@ class Board:
         return min(times, default=None)
 
     @cached_property
-    def shown(self) -> str:
+    def digest(self) -> str:
         """A hash of what the board shows, to detect changes before a decision."""
         return board_digest(self.release, [entry.item for entry in self.entries])
 

@@ -163,9 +163,11 @@ def release_item(request: Request, release_id: int, item_id: int) -> HttpRespons
 def _change_item(request: Request, item: ReleaseItem, action: str) -> None:
     match action:
         case "reviewed" | "unreviewed":
-            shown = request.POST.get("shown", "")
+            displayed_digest = request.POST.get("shown", "")
             is_reviewed = action == "reviewed"
-            drafting.mark_reviewed(item, request.user, reviewed=is_reviewed, shown=shown)
+            drafting.mark_reviewed(
+                item, request.user, reviewed=is_reviewed, displayed_digest=displayed_digest
+            )
         case "remove":
             drafting.remove_item(item)
             messages.success(request, f"Removed {item.audience_name} from this release.")

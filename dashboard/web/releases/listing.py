@@ -82,11 +82,11 @@ class Agenda:
         )
 
     @property
-    def said(self) -> str:
+    def digest(self) -> str:
         """What is shown, in short: to tell whether a poll found anything new."""
         rows = [row for group in self.groups for row in group.rows]
-        shown = [(row.release.pk, row.release.state, row.result, row.reviewed) for row in rows]
-        return f"{crc32(repr(shown).encode()):x}"
+        content = [(row.release.pk, row.release.state, row.result, row.reviewed) for row in rows]
+        return f"{crc32(repr(content).encode()):x}"
 
     @property
     def next_scheduled(self) -> Release | None:

@@ -54,12 +54,12 @@ def unknown_zone_note(moment: ScheduledMoment) -> str:
 
 
 def skipped_time_note(moment: ScheduledMoment) -> str:
-    typed, local, formats = moment.skipped, moment.local, active_formats()
-    if typed is None:
+    skipped, local, formats = moment.skipped, moment.local, active_formats()
+    if skipped is None:
         return ""
-    day = "" if local.date() == typed.date() else f" on {formats.day(local, 'dated')}"
+    day = "" if local.date() == skipped.date() else f" on {formats.day(local, 'dated')}"
     return (
-        f"{clock_time(typed)} doesn’t exist on {formats.day(typed, 'dated')}, "
+        f"{clock_time(skipped)} doesn’t exist on {formats.day(skipped, 'dated')}, "
         f"as clocks go forward. The next valid time is {clock_time(local)}{day}."
     )
 

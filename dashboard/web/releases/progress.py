@@ -115,7 +115,7 @@ class ReleaseProgress:
         return parts
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """The counts of the bar as a sentence, for screen readers."""
         return ", ".join(f"{part.count} {part.badge[0].lower()}" for part in self.tally)
 
@@ -162,7 +162,7 @@ def progress_context(request: Request, summary: ReleaseSummary, *, page_url: str
     """Return the progress of a release, and when the page at `page_url` polls it again."""
     is_poll = wants_partial(request, (PROGRESS_POLL,))
     progress = read_progress(summary, request.GET, clock.now())
-    is_changed = is_poll and progress.said != request.GET.get("was", "")
+    is_changed = is_poll and progress.sentence != request.GET.get("was", "")
     polls = int_param(request.GET.get("polls", "")) + 1 if is_poll and not is_changed else 0
     return {
         "progress": progress,
@@ -201,8 +201,10 @@ def _read_group(summary: ReleaseSummary, group: _Group, whole: str) -> ItemGroup
         return ItemGroup(group.name, group.label, 0, [])
     matching = summary.release.items.filter(state__in=group.states).order_by(*group.order)
     items = matching.defer("version_body", "live_body").select_related("operation")
-    shown = list(items if whole in (group.name, "all") else items[: group.size])
-    return ItemGroup(group.name, group.label, total, _rows(summary.release, group.name, shown))
+    visible_items = list(items if whole in (group.name, "all") else items[: group.size])
+    return ItemGroup(
+        group.name, group.label, total, _rows(summary.release, group.name, visible_items)
+    )
 
 
 def _rows(release: Release, name: str, items: list[ReleaseItem]) -> list[ItemRow]:

@@ -61,7 +61,7 @@ def release_list(request: Request) -> HttpResponse:
     state = ListState.parse(RELEASES, request.GET)
     agenda = read_agenda(state)
     polls = int_param(request.GET.get("polls", "")) + 1 if request.htmx.target == "poll" else 0
-    is_changed = agenda.said != request.GET.get("was", "")
+    is_changed = agenda.digest != request.GET.get("was", "")
     polls = 0 if is_changed else polls
     context = {
         "here": "releases",
@@ -102,7 +102,7 @@ def show_board(
     error: ReleaseError | None = None,
 ) -> HttpResponse:
     release = get_object_or_404(_RELEASES, pk=release.pk)
-    context = _board_context(request, release, params) | _typed(request, error)
+    context = _board_context(request, release, params) | _entered_fields(request, error)
     is_poll = wants_partial(request, ("check",))
     polls = int_param(request.GET.get("polls", "")) + 1 if is_poll else 0
     if context["board"].checked != int_param(request.GET.get("checking", "")):
@@ -135,8 +135,8 @@ def _board_context(request: Request, release: Release, params: Mapping[str, str]
         "board": board,
         "detail": ItemDetail(board.selected) if board.selected else None,
         "marked": None,
-        "typed": "",
-        "typed_version": "",
+        "entered_count": "",
+        "chosen_version": "",
         "emergency_reason": "",
         "publishes_others": release.publishes_others,
         "polls": 0,
@@ -164,21 +164,21 @@ def confirmation(request: Request) -> dict[str, Any]:
     """Return what a person confirms by a form of a release, as arguments of a decision."""
     fields = request.POST
     return {
-        "typed": fields.get("typed", ""),
-        "shown": fields.get("shown", ""),
+        "entered_count": fields.get("typed", ""),
+        "displayed_digest": fields.get("shown", ""),
         "publishes_others": "publishes_others" in fields,
     }
 
 
-def _typed(request: Request, error: ReleaseError | None) -> dict[str, Any]:
+def _entered_fields(request: Request, error: ReleaseError | None) -> dict[str, Any]:
     """Return what was typed into a decision that was refused, and why; or before a sign-in."""
     fields = request.POST if error else resumed_form(request)
     if fields is None:
         return {}
     return {
         **problem_context(error),
-        "typed": fields.get("typed", ""),
-        "typed_version": fields.get("version", ""),
+        "entered_count": fields.get("typed", ""),
+        "chosen_version": fields.get("version", ""),
         "emergency_reason": fields.get("emergency_reason", ""),
         "publishes_others": "publishes_others" in fields,
     }
@@ -187,7 +187,7 @@ def _typed(request: Request, error: ReleaseError | None) -> dict[str, Any]:
 def show_progress(
     request: Request, release: Release, *, error: ReleaseError | None = None
 ) -> HttpResponse:
-    context = progress_page_context(request, release) | _typed(request, error)
+    context = progress_page_context(request, release) | _entered_fields(request, error)
     is_poll = wants_partial(request, (PROGRESS_POLL,))
     if is_poll and release.state != ReleaseState.RUNNING:
         return _replace_release(request, context)
