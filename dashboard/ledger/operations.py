@@ -225,7 +225,7 @@ def end(attempt: Attempt, result: AttemptResult) -> Operation:
     return operation
 
 
-def settle(operation: Operation, outcome: Outcome, *, found: str, page_id: str = "") -> Operation:
+def settle(operation: Operation, outcome: Outcome, *, detail: str, page_id: str = "") -> Operation:
     """Record what a check of the target found, and the outcome that follows from it.
 
     `operation` is as it was checked. UNKNOWN leaves the outcome unchanged: the check proved
@@ -234,7 +234,7 @@ def settle(operation: Operation, outcome: Outcome, *, found: str, page_id: str =
     now, checked = clock.now(), operation
     with transaction.atomic():
         operation = Operation.objects.select_for_update().get(pk=operation.pk)
-        operation.checked_at, operation.check_result = now, redact_secret(found)
+        operation.checked_at, operation.check_result = now, redact_secret(detail)
         operation.page_id = operation.page_id or page_id
         operation.save(update_fields=["checked_at", "check_result", "page_id"])
         # A retry that began since the check may still be accepted.

@@ -115,7 +115,7 @@ def settle_from_snapshot(operation: Operation, snapshot: VersionSnapshot) -> Ope
         requested_at=operation.requested_at,
         is_rejected=_was_rejected(operation),
     )
-    return settle(operation, verdict.outcome, found=verdict.found)
+    return settle(operation, verdict.outcome, detail=verdict.detail)
 
 
 def _check_page(operation: Operation) -> Operation:
@@ -131,7 +131,7 @@ def _check_page(operation: Operation) -> Operation:
         duplicates=_open_duplicates(operation),
     )
     page_id = page.page_id if page else ""
-    return settle(operation, verdict.outcome, found=verdict.found, page_id=page_id)
+    return settle(operation, verdict.outcome, detail=verdict.detail, page_id=page_id)
 
 
 def _other_pages(operation: Operation, page_ids: list[str]) -> set[str]:
@@ -165,11 +165,11 @@ def _check_subscription(operation: Operation) -> Operation:
     record_if_listed(operation.subscription_id, subscription, read_at=read_at)
     body_sent, now = operation.body_sent or {}, subscription.to_wire()
     verdict = subscription_verdict(body_sent=body_sent, before=operation.before, now=now)
-    return settle(operation, verdict.outcome, found=verdict.found)
+    return settle(operation, verdict.outcome, detail=verdict.detail)
 
 
 def _record_failed_check(operation: Operation, error: APIError) -> Operation:
-    return settle(operation, Outcome.UNKNOWN, found=f"the check failed. {error}")
+    return settle(operation, Outcome.UNKNOWN, detail=f"the check failed. {error}")
 
 
 def _load_version(target: PublishTarget) -> AudienceVersion | None:

@@ -68,12 +68,12 @@ def resend_update(operation: Operation, *, actor: User) -> Operation:
         now = fetch_subscription(operation.subscription_id)
     except APIError as error:
         problem = f"not retried, as the webhook couldn’t be read. {error}"
-        return settle(operation, Outcome.UNKNOWN, found=problem)
+        return settle(operation, Outcome.UNKNOWN, detail=problem)
     record_if_listed(operation.subscription_id, now, read_at=read_at)
     body, current = operation.body_sent or {}, now.to_wire()
     verdict = subscription_verdict(body_sent=body, before=operation.before, now=current)
     if verdict.outcome != Outcome.UNKNOWN:
-        return settle(operation, verdict.outcome, found=verdict.found)
+        return settle(operation, verdict.outcome, detail=verdict.detail)
     later = later_update_bodies(operation)
     since = list(_changes_since(body, operation.before, current, later))
     try:
@@ -83,7 +83,7 @@ def resend_update(operation: Operation, *, actor: User) -> Operation:
         since = [f"a second read failed. {error}"]
     if since:
         problem = f"not retried: {'; '.join(since)}"
-        return settle(operation, Outcome.UNKNOWN, found=problem)
+        return settle(operation, Outcome.UNKNOWN, detail=problem)
     return resend(operation, actor=actor, digest=digest_now(operation, now))
 
 

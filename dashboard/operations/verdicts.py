@@ -25,10 +25,10 @@ publishing may change nothing."""
 
 @dataclass(frozen=True)
 class Verdict:
-    """The resulting outcome, and the finding as a clause."""
+    """The resulting outcome, and what the check found, as a clause."""
 
     outcome: Outcome
-    found: str
+    detail: str
 
 
 def is_unchanged(before: Mapping[str, Any] | None, version: AudienceVersion) -> bool:

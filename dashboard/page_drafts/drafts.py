@@ -24,15 +24,15 @@ MAX_DRAFT_NAME = 200
 
 
 def save_draft(
-    user_id: int, key: str, typed: Mapping[str, str], *, name: str, operation_key: str
+    user_id: int, key: str, fields: Mapping[str, str], *, name: str, operation_key: str
 ) -> PageDraft | None:
     """Save the fields of a form, replacing its earlier draft.
 
     Returns None, and saves nothing, if a page was already created from this form: a save may
     arrive after the form was sent. Raises ValueError above MAX_DRAFT_CHARACTERS.
     """
-    fields = json.dumps(typed)
-    if len(fields) > MAX_DRAFT_CHARACTERS:
+    fields_json = json.dumps(fields)
+    if len(fields_json) > MAX_DRAFT_CHARACTERS:
         raise ValueError("too long for a draft")
     if Operation.objects.filter(operation_key=operation_key, outcome=Outcome.ACCEPTED).exists():
         return None
@@ -41,7 +41,7 @@ def save_draft(
         key=key,
         operation_key=operation_key,
         name=name.replace("\0", "")[:MAX_DRAFT_NAME],
-        typed=fields,
+        fields_json=fields_json,
         saved_at=clock.now(),
     )
     with transaction.atomic():
@@ -49,7 +49,7 @@ def save_draft(
             [draft],
             update_conflicts=True,
             unique_fields=["user", "key"],
-            update_fields=["operation_key", "name", "typed", "saved_at"],
+            update_fields=["operation_key", "name", "fields_json", "saved_at"],
         )
         mine = PageDraft.objects.filter(user_id=user_id)
         newest = mine.values_list("pk", flat=True)[:MAX_DRAFTS]
@@ -59,7 +59,7 @@ def save_draft(
 
 def list_drafts(user_id: int) -> QuerySet[PageDraft]:
     mine = PageDraft.objects.filter(user_id=user_id, saved_at__gt=clock.now() - DRAFT_LIFETIME)
-    return mine.exclude(operation_key__in=_accepted_keys()).defer("typed")
+    return mine.exclude(operation_key__in=_accepted_keys()).defer("fields_json")
 
 
 def get_draft(user_id: int, key: str) -> PageDraft | None:
@@ -69,7 +69,7 @@ def get_draft(user_id: int, key: str) -> PageDraft | None:
 
 
 def draft_fields(draft: PageDraft) -> dict[str, str]:
-    fields: dict[str, str] = json.loads(draft.typed)
+    fields: dict[str, str] = json.loads(draft.fields_json)
     return fields
 
 

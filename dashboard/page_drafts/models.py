@@ -14,7 +14,7 @@ class PageDraft(models.Model):
     """Of the operation that the form will begin when it is sent."""
     name = models.CharField(max_length=200, blank=True)
     """The intended name of the page, to distinguish drafts."""
-    typed = models.TextField()
+    fields_json = models.TextField()
     """The form's fields as ASCII JSON, in which a NUL is escaped."""
     saved_at = models.DateTimeField()
 

@@ -64,7 +64,7 @@ def days_ago(days: float) -> datetime:
 @pytest.mark.django_db
 def test_the_ledger_looks_as_after_weeks_of_use(demo_data: None) -> None:
     coverage = pages_coverage()
-    assert (coverage.known, coverage.total) == (50, 60)
+    assert (coverage.recorded, coverage.total) == (50, 60)
     assert AudienceRecord.objects.filter(first_seen_at__lt=days_ago(30)).count() > 100
     assert PageRecord.objects.filter(first_seen_at__lt=days_ago(30)).count() > 20
     assert SubscriptionRecord.objects.count() >= 4

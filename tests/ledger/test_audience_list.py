@@ -148,14 +148,14 @@ def test_a_list_has_the_matches_in_order(all_rows: list[Row], query: Query) -> N
         matches = {record: row for record, row in records.items() if query.matches(row)}
         expected = in_order(matches, query.sort)
         # However many are known, so that both ways to find them are taken.
-        for known in (len(all_rows), 1_000_000):
+        for recorded in (len(all_rows), 1_000_000):
             listed = list_audiences(
                 query.filters,
                 sort=query.sort,
                 start=query.start,
                 size=2,
                 total=len(matches),
-                known=known,
+                recorded=recorded,
             )
             assert [row.pk for row in listed] == expected[query.start : query.start + 2]
         assert [row.pk for row in iterate_audiences(query.filters, sort=query.sort)] == expected

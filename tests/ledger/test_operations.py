@@ -129,8 +129,8 @@ def test_what_is_open_keeps_its_key(outcome: Outcome, paula: User) -> None:
 
 def test_a_recorded_key_is_not_sent_by_others(paula: User, ada: User) -> None:
     operation, _ = begin_publish(paula)
-    found, attempt = begin_publish(ada, operation.operation_key)
-    assert (found.pk, attempt, found.actor_name) == (operation.pk, None, "paula")
+    same, attempt = begin_publish(ada, operation.operation_key)
+    assert (same.pk, attempt, same.actor_name) == (operation.pk, None, "paula")
 
 
 @pytest.mark.parametrize("outcome", SETTLED)
@@ -139,7 +139,7 @@ def test_only_what_is_unknown_is_sent_again(outcome: Outcome, paula: User) -> No
     assert begin_retry(operation, actor=paula) is None, "it is under way"
     end(attempt, AttemptResult(Outcome.UNKNOWN))
     end(begin_second_attempt(operation, paula), AttemptResult(outcome))
-    settle(operation, Outcome.ACCEPTED, found="")
+    settle(operation, Outcome.ACCEPTED, detail="")
     assert begin_retry(operation, actor=paula) is None
 
 
@@ -197,14 +197,14 @@ def test_a_check_rejects_no_retry_that_began_since(paula: User) -> None:
     end(attempt, AttemptResult(Outcome.UNKNOWN))
     checked = Operation.objects.get()
     retry = begin_second_attempt(operation, paula)
-    assert settle(checked, Outcome.REJECTED, found="Draft.").outcome == Outcome.SENDING
+    assert settle(checked, Outcome.REJECTED, detail="Draft.").outcome == Outcome.SENDING
     assert end(retry, AttemptResult(Outcome.ACCEPTED)).outcome == Outcome.ACCEPTED
 
 
 def test_what_is_settled_stays_so(paula: User) -> None:
     operation, attempt = begin_attempt(paula)
     end(attempt, AttemptResult(Outcome.ACCEPTED))
-    settle(operation, Outcome.REJECTED, found="Looked again.")
+    settle(operation, Outcome.REJECTED, detail="Looked again.")
     end(attempt, AttemptResult(Outcome.REJECTED))
     assert current_outcome(operation) == Outcome.ACCEPTED
     assert operation.check_result == "Looked again."
@@ -213,7 +213,7 @@ def test_what_is_settled_stays_so(paula: User) -> None:
 def test_a_look_that_tells_nothing_leaves_the_outcome(paula: User) -> None:
     operation, attempt = begin_attempt(paula)
     end(attempt, AttemptResult(Outcome.UNKNOWN))
-    settled = settle(operation, Outcome.UNKNOWN, found="Still draft.")
+    settled = settle(operation, Outcome.UNKNOWN, detail="Still draft.")
     assert (settled.outcome, settled.settled_at, settled.check_result) == (
         Outcome.UNKNOWN,
         None,

@@ -197,7 +197,7 @@ def test_one_audience_id_on_two_pages_is_two_audiences() -> None:
 def test_coverage_counts_what_is_known_of_what_there_is() -> None:
     seed_pages(wire.page(), total=240)
     coverage = pages_coverage()
-    assert (coverage.known, coverage.total, coverage.missing) == (1, 240, 239)
+    assert (coverage.recorded, coverage.total, coverage.missing) == (1, 240, 239)
     assert not coverage.is_full
 
 
@@ -216,7 +216,7 @@ def test_a_new_or_changed_page_is_counted_at_once(page_id: str) -> None:
     recording.record_page(PageItem.model_validate(wire.page(pageId=page_id, status="draft")))
     tally, coverage = count_all_pages()
     assert tally.by_status([])["draft"] == 1
-    assert tally.total() == coverage.known == PageRecord.objects.count()
+    assert tally.total() == coverage.recorded == PageRecord.objects.count()
 
 
 def test_before_any_look_nothing_is_known_to_be_complete() -> None:

@@ -85,7 +85,7 @@ def test_a_state_with_another_possible_cause_proves_nothing(
 
 
 def test_the_finding_names_the_status_and_the_live_version() -> None:
-    assert verdict(DRAFT, version()).found == "version 2 is still draft (live: version 1)"
+    assert verdict(DRAFT, version()).detail == "version 2 is still draft (live: version 1)"
 
 
 def test_a_rejected_retry_of_an_unchanged_version_is_rejected() -> None:
@@ -100,7 +100,7 @@ def test_a_rejected_retry_proves_nothing_without_effect(status: str) -> None:
 
 def test_the_finding_names_an_earlier_publish_in_progress() -> None:
     seen = version(status="published", queuedAt=BEFORE, publishedAt=AFTER)
-    result = verdict(QUEUED, seen).found
+    result = verdict(QUEUED, seen).detail
     assert "it was already in progress before this request, so this proves nothing" in result
 
 

@@ -88,7 +88,7 @@ def test_a_rejected_operation_can_be_retried_in_a_release(story: Story, paula: U
     story.service.way = fails(httpx.ReadTimeout, is_carried_out=False)
     release = story.publish(1)
     story.work(release, minutes=3)
-    settle(Operation.objects.get(), Outcome.REJECTED, found="the service rejected the retry")
+    settle(Operation.objects.get(), Outcome.REJECTED, detail="the service rejected the retry")
     story.work(release, minutes=1)
     assert states(release) == [ItemState.FAILED]
     retry, left_out = next_drafts.retry_failed(release, paula)

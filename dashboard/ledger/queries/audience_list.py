@@ -109,15 +109,15 @@ def find_audiences(filters: AudienceFilters) -> QuerySet[AudienceRecord]:
 
 
 def list_audiences(
-    filters: AudienceFilters, *, sort: str, start: int, size: int, total: int, known: int
+    filters: AudienceFilters, *, sort: str, start: int, size: int, total: int, recorded: int
 ) -> list[ListedColumns]:
     """Return a slice of the audiences that `find_audiences` returns; one query.
 
     `sort` is one of AUDIENCE_SORTS, or else the default applies; `total` are the matches among
-    `known` audiences.
+    `recorded` audiences.
     """
     # Many matches are found soon in the order of the list; a few are found first, then sorted.
-    are_many = total * total >= (start + size) * known
+    are_many = total * total >= (start + size) * recorded
     return _ROWS.rows(
         *filters.arguments,
         are_many=are_many or filters == AudienceFilters(),

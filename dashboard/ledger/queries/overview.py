@@ -56,7 +56,7 @@ class PageCounts:
     """Pages seen before, and changed since."""
 
     @property
-    def known(self) -> int:
+    def recorded(self) -> int:
         return sum(self.by_status.values())
 
 
@@ -64,7 +64,7 @@ class PageCounts:
 class AudienceCounts:
     """Known audiences; the last three counts are since the given time."""
 
-    known: int
+    recorded: int
     live: int
     """With a live version."""
     first_seen: int
@@ -98,7 +98,7 @@ class OutcomeCount(NamedTuple):
 def count_pages(since: datetime) -> PageCounts:
     is_new = Q(first_seen_at__gt=since)
     counted = {
-        "known": Count("pk"),
+        "recorded": Count("pk"),
         "audiences": Sum("audiences_count"),
         "first_seen": Count("pk", filter=is_new),
         "changed": Count("pk", filter=Q(changed_at__gt=since) & ~is_new),
@@ -109,7 +109,7 @@ def count_pages(since: datetime) -> PageCounts:
         name: sum(getattr(row, name) for row in rows)
         for name in ("audiences", "first_seen", "changed")
     }
-    read = {row.status: row.known for row in rows}
+    read = {row.status: row.recorded for row in rows}
     return PageCounts(read, pages_total().first(), **sums)
 
 
@@ -126,7 +126,7 @@ def _audiences_query(since: datetime, viewer_id: int) -> "QuerySet[AudienceRecor
     is_new = Q(first_seen_at__gt=since)
     not_own = ~Q(_published_by(viewer_id, "latest_version_id", since=since))
     counted = {
-        "known": Q(),
+        "recorded": Q(),
         "live": AUDIENCE_FLAGS["live"],
         "first_seen": is_new,
         "changed": Q(changed_at__gt=since) & ~is_new & not_own,

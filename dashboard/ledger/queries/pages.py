@@ -71,7 +71,7 @@ NOT_GIVEN = "none"
 
 @dataclass(frozen=True)
 class Coverage:
-    known: int
+    recorded: int
     total: int | None
     """The service's last total; None if the list was never read."""
     as_of: datetime | None
@@ -79,16 +79,16 @@ class Coverage:
     @property
     def is_full(self) -> bool:
         """Whether all of the service's pages are known, so that no result means none exists."""
-        return self.total is not None and self.known >= self.total
+        return self.total is not None and self.recorded >= self.total
 
     @property
     def is_exact(self) -> bool:
         """Whether the counts agree: if more are known, some are no longer listed."""
-        return self.known == self.total
+        return self.recorded == self.total
 
     @property
     def missing(self) -> int:
-        return max(0, (self.total or 0) - self.known)
+        return max(0, (self.total or 0) - self.recorded)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                 ('key', models.CharField(max_length=36)),
                 ('operation_key', models.CharField(blank=True, max_length=128)),
                 ('name', models.CharField(blank=True, max_length=200)),
-                ('typed', models.TextField()),
+                ('fields_json', models.TextField()),
                 ('saved_at', models.DateTimeField()),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL)),
             ],

@@ -82,7 +82,7 @@ def rows_of(state: ListState, tally: AudienceTally) -> Window[ListedAudience]:
         start=state.start,
         size=state.size,
         total=total,
-        known=sum(tally.counts.values()),
+        recorded=sum(tally.counts.values()),
     )
     end = state.start + len(records)
     next_url = state.url_from(end) if records and end < total else ""

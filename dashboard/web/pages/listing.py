@@ -58,7 +58,7 @@ def service_rows(response: ListEnvelope[PageItem], state: ListState) -> PageRows
         return rows
     if not response.next_cursor:
         return replace(rows, is_cut=True)
-    return replace(rows, next_url=state.url(cursor=response.next_cursor, after=rows.shown))
+    return replace(rows, next_url=state.url(cursor=response.next_cursor, after=rows.loaded_count))
 
 
 def ledger_rows(state: ListState, *, total: int) -> PageRows:
@@ -72,9 +72,9 @@ def ledger_rows(state: ListState, *, total: int) -> PageRows:
         before=state.start,
         sort=state.sort or DEFAULT_PAGE_SORT,
     )
-    if rows.shown >= rows.total or not rows.items:
+    if rows.loaded_count >= rows.total or not rows.items:
         return rows
-    return replace(rows, next_url=state.url_from(rows.shown))
+    return replace(rows, next_url=state.url_from(rows.loaded_count))
 
 
 def read_window(state: ListState) -> tuple[ReadResult[PageRows], PageCounts]:
@@ -95,7 +95,7 @@ def read_window(state: ListState) -> tuple[ReadResult[PageRows], PageCounts]:
         is_rejected = isinstance(error, InvalidRequestError | NotFoundError)
         if coverage.as_of is None or (is_rejected and not state.is_at_start):
             raise
-        rows = ledger_rows(ordered, total=coverage.known)
+        rows = ledger_rows(ordered, total=coverage.recorded)
         return ReadResult(rows, coverage.as_of, error), (tally, coverage)
     rows = service_rows(reading, state)
     tally, coverage = count_all_pages()
@@ -106,8 +106,8 @@ def read_window(state: ListState) -> tuple[ReadResult[PageRows], PageCounts]:
             read = load_next_batch(reading.next_cursor, done=read).done
             tally, coverage = count_all_pages()
         if coverage.is_exact:
-            rows = ledger_rows(ordered, total=coverage.known)
-            rows = replace(rows, last_seen=max(coverage.known - read, 0))
+            rows = ledger_rows(ordered, total=coverage.recorded)
+            rows = replace(rows, last_seen=max(coverage.recorded - read, 0))
     return ReadResult(rows, clock.now()), (tally, coverage)
 
 

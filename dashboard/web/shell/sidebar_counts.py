@@ -135,7 +135,7 @@ def count_anew() -> SidebarCounts:
     now, pages = clock.now(), pages_coverage()
     ended = (ReleaseState.FINISHED, ReleaseState.CANCELED)
     counts = SidebarCounts(
-        pages=pages.known if pages.total is None else pages.total,
+        pages=pages.recorded if pages.total is None else pages.total,
         audiences=AudienceRecord.objects.count(),
         are_all_audiences=audience_coverage().is_full,
         subscriptions=SubscriptionRecord.objects.count(),
