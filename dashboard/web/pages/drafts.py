@@ -18,7 +18,7 @@ from django.urls import reverse
 
 from dashboard.operations.execution import read_operation_key
 from dashboard.page_drafts.drafts import delete_draft, save_draft
-from dashboard.web.pages.forms.page import TypedPage, as_submitted, is_blank, typed_page
+from dashboard.web.pages.forms.page import PageInput, as_submitted, is_blank, read_page_input
 from dashboard.web.ui.htmx import Request
 
 DRAFT_FIELD = "draft"
@@ -68,12 +68,12 @@ def forget_draft(request: Request) -> None:
     delete_draft(request.user.pk, ticket_for(request).key)
 
 
-def save_form(ticket: Ticket, typed: TypedPage, data: Mapping[str, Any]) -> DraftSaveResult:
-    if is_blank(typed):
+def save_form(ticket: Ticket, page_input: PageInput, data: Mapping[str, Any]) -> DraftSaveResult:
+    if is_blank(page_input):
         delete_draft(ticket.user_id, ticket.key)
         return DraftSaveResult()
-    fields = as_submitted(typed) | {AFTER_FIELD: str(data.get(AFTER_FIELD, ""))}
-    name = typed.basics.fields.get("name", "")
+    fields = as_submitted(page_input) | {AFTER_FIELD: str(data.get(AFTER_FIELD, ""))}
+    name = page_input.basics.fields.get("name", "")
     try:
         draft = save_draft(
             ticket.user_id, ticket.key, fields, name=name, operation_key=read_operation_key(data)
@@ -91,7 +91,7 @@ def save_posted_form(request: HttpRequest) -> Ticket | None:
     ticket = read_ticket(request.POST) if request.method == "POST" else None
     if ticket is None or not User.objects.filter(pk=ticket.user_id, is_active=True).exists():
         return None
-    save_form(ticket, typed_page(request.POST), request.POST)
+    save_form(ticket, read_page_input(request.POST), request.POST)
     return ticket
 
 

@@ -35,10 +35,10 @@ from dashboard.web.pages.drafts import (
 )
 from dashboard.web.pages.forms.page import (
     PageForm,
-    TypedPage,
+    PageInput,
     new_page,
-    typed_page,
-    typed_page_like,
+    page_input_from_wire,
+    read_page_input,
 )
 from dashboard.web.ui.htmx import Request, posted_from, render_partial
 from dashboard.web.ui.urls import is_identifier
@@ -61,36 +61,36 @@ def _continue_draft(request: Request) -> HttpResponse:
     # It may have created the page already.
     earlier = map(operation_by_key, (draft.operation_key, fields.get(AFTER_FIELD, "")))
     unresolved = next((operation for operation in earlier if operation and operation.is_open), None)
-    form = PageForm(typed_page(fields), submitted=False)
+    form = PageForm(read_page_input(fields), submitted=False)
     ticket = Ticket(request.user.pk, draft.key)
     return show_form(request, form, draft=draft, ticket=ticket, unresolved=unresolved)
 
 
-def _initial_page(request: Request) -> TypedPage:
+def _initial_page(request: Request) -> PageInput:
     if page_id := request.GET.get("from"):
         if not is_identifier(page_id):
             raise Http404
         reading = read_page(page_id)
         if reading.error:
             messages.warning(request, f"Filled from the page’s last known state. {reading.error}")
-        return typed_page_like(reading.value.to_wire())
+        return page_input_from_wire(reading.value.to_wire())
     return new_page(brand_id=next(iter(list_brands()), ""))
 
 
 @requires(CREATE_PAGE)
 @posted_from("page-create")
 def page_rows(request: Request) -> HttpResponse:
-    typed = typed_page(request.POST)
-    focus = typed.edit_rows(request.POST.get("rows", ""))
-    draft_result = save_form(ticket_for(request), typed, request.POST)
-    form = PageForm(typed, submitted=False)
+    page_input = read_page_input(request.POST)
+    focus = page_input.edit_rows(request.POST.get("rows", ""))
+    draft_result = save_form(ticket_for(request), page_input, request.POST)
+    form = PageForm(page_input, submitted=False)
     return show_form(request, form, focus=focus, draft_result=draft_result)
 
 
 @requires(CREATE_PAGE)
 @posted_from("page-create")
 def page_field(request: Request) -> HttpResponse:
-    form = PageForm(typed_page(request.POST), submitted=True, keep_blank_rows=True)
+    form = PageForm(read_page_input(request.POST), submitted=True, keep_blank_rows=True)
     nested_form, name = form.field_at(request.POST.get("left", ""))
     if nested_form is None:
         return HttpResponse(status=204)
@@ -115,9 +115,9 @@ def page_draft(request: Request) -> HttpResponse:
         # htmx would follow a redirect, and put a whole page in place of one line.
         message = HttpResponse("Not saved: this form has expired or isn’t yours.")
         return message if request.htmx else redirect_to_login(reverse("page-create"))
-    typed = typed_page(request.POST)
-    form = PageForm(typed, submitted=False)
-    result = save_form(ticket, typed, request.POST)
+    page_input = read_page_input(request.POST)
+    form = PageForm(page_input, submitted=False)
+    result = save_form(ticket, page_input, request.POST)
     context = {
         "draft_result": result,
         "is_signed_out": request.user.pk != ticket.user_id,
@@ -139,9 +139,9 @@ def page_discard(request: Request) -> HttpResponse:
 
 
 def submitted_form(request: Request) -> tuple[PageForm, DraftSaveResult]:
-    typed = typed_page(request.POST)
-    draft_result = save_form(ticket_for(request), typed, request.POST)
-    return PageForm(typed, submitted=True), draft_result
+    page_input = read_page_input(request.POST)
+    draft_result = save_form(ticket_for(request), page_input, request.POST)
+    return PageForm(page_input, submitted=True), draft_result
 
 
 def show_form(
@@ -175,7 +175,7 @@ def show_form(
 
 
 def previews(form: PageForm) -> dict[str, LinkPreview]:
-    metadata, title = form.typed_metadata, form.typed_name
+    metadata, title = form.entered_metadata, form.entered_name
     return {
         "search_result": search_result(metadata, title=title),
         "social_card": social_card(metadata, title=title),

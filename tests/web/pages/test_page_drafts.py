@@ -253,9 +253,9 @@ def test_unusual_text_is_saved_unchanged(as_publisher: Client, fake_service: Fak
     odd = "a\0b\u202e\U0001f600\u2028<script>"
     save(as_publisher, form_fields(as_publisher) | {"name": odd, "tenantId": "x"})
     draft = PageDraft.objects.get()
-    assert json.loads(draft.typed)["name"] == odd
-    assert "tenantId" not in json.loads(draft.typed)
-    assert draft.typed.isascii()
+    assert json.loads(draft.fields_json)["name"] == odd
+    assert "tenantId" not in json.loads(draft.fields_json)
+    assert draft.fields_json.isascii()
     assert "\0" not in draft.name
     assert "<script>" not in as_publisher.get(NEW).content.decode().replace('<script src="', "")
 

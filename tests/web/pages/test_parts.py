@@ -11,7 +11,7 @@ from dashboard.web.pages.forms.nested import (
     SubmittedData,
     as_data,
     edit_rows,
-    read_typed,
+    read_input,
     without_blank_rows,
 )
 from dashboard.web.pages.forms.sections import BasicsForm
@@ -42,44 +42,49 @@ def submitted(form: NestedForm) -> dict[str, str]:
 
 
 @given(TYPED)
-def test_a_submitted_form_is_parsed_back_unchanged(typed: SubmittedData) -> None:
-    form = BasicsForm(typed, submitted=False)
-    assert read_typed(BasicsForm, submitted(form)) == typed
+def test_a_submitted_form_is_parsed_back_unchanged(form_input: SubmittedData) -> None:
+    form = BasicsForm(form_input, submitted=False)
+    assert read_input(BasicsForm, submitted(form)) == form_input
 
 
 @given(TYPED)
-def test_the_data_of_a_form_is_parsed_back_unchanged(typed: SubmittedData) -> None:
-    assert read_typed(BasicsForm, as_data(BasicsForm, typed)) == typed
+def test_the_data_of_a_form_is_parsed_back_unchanged(form_input: SubmittedData) -> None:
+    assert read_input(BasicsForm, as_data(BasicsForm, form_input)) == form_input
 
 
 @given(TYPED, st.sampled_from(sorted(BasicsForm.lists)))
-def test_adding_and_removing_a_row_changes_nothing(typed: SubmittedData, name: str) -> None:
-    before, path = deepcopy(typed), to_camel(name)
-    added = edit_rows(BasicsForm, typed, f"add {path}")
+def test_adding_and_removing_a_row_changes_nothing(form_input: SubmittedData, name: str) -> None:
+    before, path = deepcopy(form_input), to_camel(name)
+    added = edit_rows(BasicsForm, form_input, f"add {path}")
     assert added == f"{path}.{len(before.rows[name])}"
-    assert edit_rows(BasicsForm, typed, f"remove {added}") == f"add {path}"
-    assert typed == before
+    assert edit_rows(BasicsForm, form_input, f"remove {added}") == f"add {path}"
+    assert form_input == before
 
 
 @given(TYPED, st.integers(0, 3))
-def test_a_row_moved_up_and_down_returns(typed: SubmittedData, place: int) -> None:
-    before = deepcopy(typed)
-    moved = edit_rows(BasicsForm, typed, f"up actions.{place}")
+def test_a_row_moved_up_and_down_returns(form_input: SubmittedData, place: int) -> None:
+    before = deepcopy(form_input)
+    moved = edit_rows(BasicsForm, form_input, f"up actions.{place}")
     if moved:
-        assert typed != before or before.rows["actions"][place] == before.rows["actions"][place - 1]
-        edit_rows(BasicsForm, typed, moved.replace("up", "down"))
-    assert typed == before
+        assert (
+            form_input != before
+            or before.rows["actions"][place] == before.rows["actions"][place - 1]
+        )
+        edit_rows(BasicsForm, form_input, moved.replace("up", "down"))
+    assert form_input == before
 
 
 @given(TYPED, st.text(max_size=30))
-def test_no_command_fails(typed: SubmittedData, command: str) -> None:
-    edit_rows(BasicsForm, typed, command)
+def test_no_command_fails(form_input: SubmittedData, command: str) -> None:
+    edit_rows(BasicsForm, form_input, command)
 
 
 @given(TYPED)
-def test_only_blank_rows_are_dropped(typed: SubmittedData) -> None:
-    rest = without_blank_rows(BasicsForm, typed)
-    assert rest.fields == typed.fields
+def test_only_blank_rows_are_dropped(form_input: SubmittedData) -> None:
+    rest = without_blank_rows(BasicsForm, form_input)
+    assert rest.fields == form_input.fields
     assert without_blank_rows(BasicsForm, rest) == rest
-    written = [row for row in typed.rows["actions"] if any(map(str.strip, row.fields.values()))]
+    written = [
+        row for row in form_input.rows["actions"] if any(map(str.strip, row.fields.values()))
+    ]
     assert rest.rows["actions"] == written

@@ -37,19 +37,19 @@ class NestedForm(forms.Form):
     lists: ClassVar[Mapping[str, type["NestedForm"]]] = {}
     wire_model: ClassVar[type[WireModel]]
 
-    def __init__(self, typed: SubmittedData, *, path: str = "", submitted: bool) -> None:
+    def __init__(self, form_input: SubmittedData, *, path: str = "", submitted: bool) -> None:
         self.path = path
-        data = {self.add_prefix(name): value for name, value in typed.fields.items()}
+        data = {self.add_prefix(name): value for name, value in form_input.fields.items()}
         super().__init__(
-            data if submitted else None, initial=typed.fields, auto_id="%s", label_suffix=""
+            data if submitted else None, initial=form_input.fields, auto_id="%s", label_suffix=""
         )
-        for typed_field in self.fields.values():
-            if isinstance(typed_field, SingleLineField):
-                typed_field.validators.append(MaxLengthValidator(typed_field.longest, _TOO_LONG))
+        for form_field in self.fields.values():
+            if isinstance(form_field, SingleLineField):
+                form_field.validators.append(MaxLengthValidator(form_field.longest, _TOO_LONG))
         self.rows = {
             name: [
                 form(row, path=f"{_list_path(self.path, name)}.{place}", submitted=submitted)
-                for place, row in enumerate(typed.rows.get(name, []))
+                for place, row in enumerate(form_input.rows.get(name, []))
             ]
             for name, form in self.lists.items()
         }
@@ -102,59 +102,59 @@ class RowList:
         return len(self.forms) >= MAX_ROWS
 
 
-def read_typed(form: type[NestedForm], data: Mapping[str, Any], path: str = "") -> SubmittedData:
+def read_input(form: type[NestedForm], data: Mapping[str, Any], path: str = "") -> SubmittedData:
     """Parse a submitted form; unknown names are dropped."""
     empty = form(SubmittedData(), path=path, submitted=False)
-    typed = SubmittedData(
+    form_input = SubmittedData(
         {name: str(data.get(empty.add_prefix(name), "")) for name in empty.fields}
     )
     for name, row_form in form.lists.items():
         under = _list_path(path, name)
-        typed.rows[name] = [
-            read_typed(row_form, data, f"{under}.{number}") for number in _numbers(data, under)
+        form_input.rows[name] = [
+            read_input(row_form, data, f"{under}.{number}") for number in _numbers(data, under)
         ]
-    return typed
+    return form_input
 
 
-def as_data(form: type[NestedForm], typed: SubmittedData, path: str = "") -> dict[str, str]:
-    """Return what was typed as a browser would submit it; the inverse of `read_typed`."""
+def as_data(form: type[NestedForm], form_input: SubmittedData, path: str = "") -> dict[str, str]:
+    """Return what was typed as a browser would submit it; the inverse of `read_input`."""
     empty = form(SubmittedData(), path=path, submitted=False)
-    data = {empty.add_prefix(name): typed.fields.get(name, "") for name in empty.fields}
+    data = {empty.add_prefix(name): form_input.fields.get(name, "") for name in empty.fields}
     for name, row_form in form.lists.items():
-        for place, row in enumerate(typed.rows.get(name, [])):
+        for place, row in enumerate(form_input.rows.get(name, [])):
             data |= as_data(row_form, row, f"{_list_path(path, name)}.{place}")
     return data
 
 
-def typed_from_wire(form: type[NestedForm], wire: Mapping[str, Any]) -> SubmittedData:
+def input_from_wire(form: type[NestedForm], wire: Mapping[str, Any]) -> SubmittedData:
     source = wire.get(form.inside) or {} if form.inside else wire
     values = {name: _as_text(source.get(to_camel(name))) for name in form.base_fields}
     rows = {
-        name: [typed_from_wire(row_form, row) for row in wire.get(to_camel(name)) or []]
+        name: [input_from_wire(row_form, row) for row in wire.get(to_camel(name)) or []]
         for name, row_form in form.lists.items()
     }
     return SubmittedData(values, rows)
 
 
-def without_blank_rows(form: type[NestedForm], typed: SubmittedData) -> SubmittedData:
+def without_blank_rows(form: type[NestedForm], form_input: SubmittedData) -> SubmittedData:
     rows = {
         name: [
             row
-            for row in (without_blank_rows(row_form, row) for row in typed.rows.get(name, []))
+            for row in (without_blank_rows(row_form, row) for row in form_input.rows.get(name, []))
             if not is_empty(row_form, row)
         ]
         for name, row_form in form.lists.items()
     }
-    return SubmittedData(typed.fields, rows)
+    return SubmittedData(form_input.fields, rows)
 
 
-def is_empty(form: type[NestedForm], typed: SubmittedData) -> bool:
+def is_empty(form: type[NestedForm], form_input: SubmittedData) -> bool:
     texts = (
         value
-        for name, value in typed.fields.items()
+        for name, value in form_input.fields.items()
         if not isinstance(form.base_fields[name], forms.BooleanField)
     )
-    return not any(text.strip() for text in texts) and not any(typed.rows.values())
+    return not any(text.strip() for text in texts) and not any(form_input.rows.values())
 
 
 def _list_path(path: str, name: str) -> str:
@@ -175,16 +175,16 @@ def _as_text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def edit_rows(form: type[NestedForm], typed: SubmittedData, command: str) -> str:
+def edit_rows(form: type[NestedForm], form_input: SubmittedData, command: str) -> str:
     """Apply `add PATH`, or `remove`, `up` or `down` to the row at a path, in place.
 
     Returns the command or the path of the row to focus then; "" if the command names no row.
     """
     verb, _, path = command.partition(" ")
     if verb == "add":
-        return _add(form, typed, path)
+        return _add(form, form_input, path)
     list_path, _, number = path.rpartition(".")
-    rows = _rows_at(form, typed, list_path)
+    rows = _rows_at(form, form_input, list_path)
     place = int(number) if re.fullmatch(r"\d{1,4}", number) else -1
     if rows is None or not 0 <= place < len(rows):
         return ""
@@ -198,21 +198,23 @@ def edit_rows(form: type[NestedForm], typed: SubmittedData, command: str) -> str
     return f"{verb} {list_path}.{target}"
 
 
-def _add(form: type[NestedForm], typed: SubmittedData, path: str) -> str:
-    rows = _rows_at(form, typed, path)
+def _add(form: type[NestedForm], form_input: SubmittedData, path: str) -> str:
+    rows = _rows_at(form, form_input, path)
     if rows is None or len(rows) >= MAX_ROWS:
         return ""
     rows.append(SubmittedData())
     return f"{path}.{len(rows) - 1}"
 
 
-def _rows_at(form: type[NestedForm], typed: SubmittedData, path: str) -> list[SubmittedData] | None:
+def _rows_at(
+    form: type[NestedForm], form_input: SubmittedData, path: str
+) -> list[SubmittedData] | None:
     """Return the list of rows at a path such as `footerLinks.0.links`, or None."""
     wanted, _, rest = path.partition(".")
     name = next((name for name in form.lists if to_camel(name) == wanted), None)
     if name is None:
         return None
-    rows = typed.rows.setdefault(name, [])
+    rows = form_input.rows.setdefault(name, [])
     if not rest:
         return rows
     number, _, rest = rest.partition(".")

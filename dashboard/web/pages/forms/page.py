@@ -14,9 +14,9 @@ from dashboard.web.pages.forms.nested import (
     SubmittedData,
     as_data,
     edit_rows,
+    input_from_wire,
     is_empty,
-    read_typed,
-    typed_from_wire,
+    read_input,
     without_blank_rows,
 )
 from dashboard.web.pages.forms.sections import BasicsForm, MetadataForm
@@ -24,7 +24,7 @@ from dashboard.web.ui.formats import number
 
 
 @dataclass
-class TypedPage:
+class PageInput:
     basics: SubmittedData
     metadata: SubmittedData
 
@@ -32,33 +32,33 @@ class TypedPage:
         return edit_rows(BasicsForm, self.basics, command)
 
 
-def typed_page(data: Mapping[str, Any]) -> TypedPage:
-    return TypedPage(read_typed(BasicsForm, data), read_typed(MetadataForm, data, "metadata"))
+def read_page_input(data: Mapping[str, Any]) -> PageInput:
+    return PageInput(read_input(BasicsForm, data), read_input(MetadataForm, data, "metadata"))
 
 
-def typed_page_like(wire: Mapping[str, Any]) -> TypedPage:
-    metadata = typed_from_wire(MetadataForm, wire.get("metadata") or {})
-    return TypedPage(typed_from_wire(BasicsForm, wire), metadata)
+def page_input_from_wire(wire: Mapping[str, Any]) -> PageInput:
+    metadata = input_from_wire(MetadataForm, wire.get("metadata") or {})
+    return PageInput(input_from_wire(BasicsForm, wire), metadata)
 
 
-def as_submitted(typed: TypedPage) -> dict[str, str]:
-    """Return the form as a browser would submit it; the inverse of `typed_page`."""
-    basics = as_data(BasicsForm, typed.basics)
-    return basics | as_data(MetadataForm, typed.metadata, "metadata")
+def as_submitted(page_input: PageInput) -> dict[str, str]:
+    """Return the form as a browser would submit it; the inverse of `read_page_input`."""
+    basics = as_data(BasicsForm, page_input.basics)
+    return basics | as_data(MetadataForm, page_input.metadata, "metadata")
 
 
-def is_blank(typed: TypedPage) -> bool:
+def is_blank(page_input: PageInput) -> bool:
     """Return whether nothing was typed; the initial values of a new form do not count."""
     initial = dict.fromkeys(new_page(brand_id="").basics.fields, "")
-    basics = SubmittedData(typed.basics.fields | initial, typed.basics.rows)
+    basics = SubmittedData(page_input.basics.fields | initial, page_input.basics.rows)
     return is_empty(BasicsForm, without_blank_rows(BasicsForm, basics)) and is_empty(
-        MetadataForm, typed.metadata
+        MetadataForm, page_input.metadata
     )
 
 
-def new_page(*, brand_id: str) -> TypedPage:
+def new_page(*, brand_id: str) -> PageInput:
     fields = {"page_type": PageType.INBOUND.value, "brand_id": brand_id}
-    return TypedPage(SubmittedData(fields, {"actions": [SubmittedData()]}), SubmittedData())
+    return PageInput(SubmittedData(fields, {"actions": [SubmittedData()]}), SubmittedData())
 
 
 @dataclass(frozen=True)
@@ -79,23 +79,25 @@ class Section:
 class PageForm:
     """The whole form. `submitted` validates it, and drops blank rows."""
 
-    def __init__(self, typed: TypedPage, *, submitted: bool, keep_blank_rows: bool = False) -> None:
+    def __init__(
+        self, page_input: PageInput, *, submitted: bool, keep_blank_rows: bool = False
+    ) -> None:
         drops = submitted and not keep_blank_rows
-        basics = without_blank_rows(BasicsForm, typed.basics) if drops else typed.basics
+        basics = without_blank_rows(BasicsForm, page_input.basics) if drops else page_input.basics
         self.basics = BasicsForm(basics, submitted=submitted)
-        self.metadata = MetadataForm(typed.metadata, path="metadata", submitted=submitted)
+        self.metadata = MetadataForm(page_input.metadata, path="metadata", submitted=submitted)
         self.general_errors: list[FormError] = []
-        self._typed = typed
+        self._input = page_input
 
     @property
-    def typed_name(self) -> str:
-        return self._typed.basics.fields.get("name", "")
+    def entered_name(self) -> str:
+        return self._input.basics.fields.get("name", "")
 
     @property
-    def typed_metadata(self) -> MetadataRequest:
+    def entered_metadata(self) -> MetadataRequest:
         """The metadata as typed, valid or not, for the previews."""
         lists = ("keywords", "robots")
-        fields = self._typed.metadata.fields.items()
+        fields = self._input.metadata.fields.items()
         texts: dict[str, Any] = {name: text for name, text in fields if name not in lists}
         return MetadataRequest(**texts)
 

@@ -128,12 +128,12 @@ class BasicsForm(NestedForm):
         help_text="Purpose and tone. Used for every audience.",
     )
 
-    def __init__(self, typed: SubmittedData, **options: Any) -> None:
-        super().__init__(typed, **options)
+    def __init__(self, form_input: SubmittedData, **options: Any) -> None:
+        super().__init__(form_input, **options)
         self.fields["brand_id"].widget.attrs["list"] = "brand-suggestions"
         choice = self.fields["header_action_id"]
         assert isinstance(choice, forms.ChoiceField)  # noqa: S101  # for the type checker
-        choice.choices = [("", "None"), *_typed_actions(typed)]
+        choice.choices = [("", "None"), *_actions_with_id(form_input)]
 
 
 class MetadataForm(NestedForm):
@@ -190,10 +190,10 @@ class FieldGroup:
         return bool(self.set_count) or any(bound.errors for bound in self.fields)
 
 
-def _typed_actions(typed: SubmittedData) -> list[tuple[str, str]]:
+def _actions_with_id(form_input: SubmittedData) -> list[tuple[str, str]]:
     """Return the id and label of each action with an id, without duplicates."""
     actions: dict[str, str] = {}
-    for action in typed.rows.get("actions", []):
+    for action in form_input.rows.get("actions", []):
         action_id = action.fields.get("action_id", "").strip()
         title = action.fields.get("button_title", "").strip()
         if action_id:
