@@ -183,11 +183,11 @@ def _change(old: str, new: str) -> Iterator[DiffSegment]:
     yield DiffSegment("same", new[len(new) - end :])
 
 
-def _shared_spacing(one: str, other: str) -> int:
-    for length, (a, b) in enumerate(zip(one, other, strict=False)):
+def _shared_spacing(before: str, after: str) -> int:
+    for length, (a, b) in enumerate(zip(before, after, strict=False)):
         if a != b or not a.isspace():
             return length
-    return min(len(one), len(other))
+    return min(len(before), len(after))
 
 
 def _merge_runs(segments: Iterator[DiffSegment]) -> list[DiffSegment]:

@@ -133,10 +133,10 @@ def _shift(
     return before.size if is_plain and back == before.size else best
 
 
-def _equal_steps(units: Sequence[Unit], one: int, other: int, *, step: int, limit: int) -> int:
+def _equal_steps(units: Sequence[Unit], first: int, second: int, *, step: int, limit: int) -> int:
     """Return for how many steps the units from both indexes are equal, at most MAX_SHIFT."""
     for length in range(limit := min(limit, MAX_SHIFT)):
-        if units[one + step * length].text != units[other + step * length].text:
+        if units[first + step * length].text != units[second + step * length].text:
             return length
     return limit
 

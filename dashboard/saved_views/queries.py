@@ -48,7 +48,7 @@ class ViewRow(NamedTuple):
 def views_of(user: User) -> list[ViewOfUser]:
     """Return the user's own views, then the team's, each in their order; one query."""
     views = _VIEWS.rows(user.pk)
-    shown = Counter((row.list_name, row.query) for row in views)
+    counts = Counter((row.list_name, row.query) for row in views)
     rows = [
         ViewOfUser(
             pk=row.pk,
@@ -59,7 +59,7 @@ def views_of(user: User) -> list[ViewOfUser]:
             is_own_default=row.is_own_default,
             is_team_default=row.is_team_default,
             has_own_default=row.has_own_default,
-            has_twin=shown[row.list_name, row.query] > 1,
+            has_twin=counts[row.list_name, row.query] > 1,
         )
         for row in views
     ]

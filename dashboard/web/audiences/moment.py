@@ -49,7 +49,7 @@ class MomentList:
         return self.start + len(self.rows)
 
     def url(self, **more: int) -> str:
-        params: dict[str, Any] = {"at": self.at.typed, "q": self.filters.words}
+        params: dict[str, Any] = {"at": self.at.text, "q": self.filters.words}
         params |= {"page": self.filters.pages} | more
         return "?" + urlencode({name: value for name, value in params.items() if value}, doseq=True)
 

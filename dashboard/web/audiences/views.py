@@ -85,7 +85,7 @@ def _show_moment(request: Request, page_id: str, audience_id: str, at: PastMomen
     head = head_last_known(page_id, audience_id)
     if head is None:
         raise Http404
-    context = {"here": "pages", "head": head, "shown": live_at(head, at)}
+    context = {"here": "pages", "head": head, "live_at": live_at(head, at)}
     return render(request, "audiences/at.html", context)
 
 

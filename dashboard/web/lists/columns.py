@@ -29,10 +29,10 @@ class Column:
 
 
 @dataclass(frozen=True)
-class ShownColumns:
+class VisibleColumns:
     """The columns of a table as a URL chooses them."""
 
-    shown: tuple[Column, ...]
+    visible: tuple[Column, ...]
     """In order; the first one is always the name."""
     hidden: tuple[Column, ...] = ()
     unknown: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class ShownColumns:
     @property
     def optional(self) -> tuple[Column, ...]:
         """The shown columns that can be moved and hidden: all but the first."""
-        return self.shown[1:]
+        return self.visible[1:]
 
 
 @dataclass(frozen=True)
@@ -58,15 +58,15 @@ class Columns:
         if unknown := {*self.default} - {column.name for column in self.all}:
             raise LookupError(f"Unknown columns: {', '.join(sorted(unknown))}")
 
-    def choose(self, text: str) -> ShownColumns:
+    def choose(self, text: str) -> VisibleColumns:
         """Parse `?columns=`, such as `name,status`; unknown names are listed, not shown."""
         wanted = [name for name in dict.fromkeys(text.split(",")) if name]
         by_name = {column.name: column for column in self.all}
         first = self.all[0].name
         chosen = [name for name in wanted if name in by_name and name != first]
         names = (first, *chosen) if wanted and (chosen or first in wanted) else self.default
-        return ShownColumns(
-            shown=tuple(by_name[name] for name in names),
+        return VisibleColumns(
+            visible=tuple(by_name[name] for name in names),
             hidden=tuple(column for column in self.all if column.name not in names),
             unknown=tuple(name for name in wanted if name not in by_name),
             param="" if names == self.default else ",".join(names),

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from django.db.models import Model, Q, QuerySet
 from django.http import QueryDict
 
-from dashboard.web.lists.columns import COLUMNS, Heading, ShownColumns, heading
+from dashboard.web.lists.columns import COLUMNS, Heading, VisibleColumns, heading
 from dashboard.web.lists.definition import DENSITIES, DENSITY, SORT, VIEW, ListDefinition
 from dashboard.web.lists.filters import Choice, Filter
 from dashboard.web.lists.saved_views import NO_VIEWS, ListViews, hint_param, saved_views_of
@@ -35,7 +35,7 @@ class IgnoredValue:
     url: str
 
 
-NO_COLUMNS = ShownColumns(())
+NO_COLUMNS = VisibleColumns(())
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class ListState:
     """The values of the search and of each filter."""
     sort: str = ""
     """One of the definition's orders, or empty."""
-    columns: ShownColumns = NO_COLUMNS
+    columns: VisibleColumns = NO_COLUMNS
     density: str = ""
     """One of DENSITIES, or empty."""
     view: str = ""
@@ -191,8 +191,8 @@ class ListState:
     def url_of_loaded(self, request: Request, added: int) -> str:
         """Return the URL that shows all rows loaded so far, for Back and a reload."""
         start = [name for name in (self.definition.cursor, self.definition.start) if name]
-        shown = self.url(**params_for_all_rows(request, start, added))
-        return request.path + shown.removesuffix("?")
+        query = self.url(**params_for_all_rows(request, start, added))
+        return request.path + query.removesuffix("?")
 
     @property
     def chips(self) -> list[Chip]:

@@ -32,14 +32,14 @@ class Window(Generic[Row]):
     unreadable: Sequence[UnreadableValue] = ()
 
     @property
-    def shown(self) -> int:
+    def loaded_count(self) -> int:
         """The number of rows shown, including those before these."""
         return self.before + len(self.items) + len(self.unreadable)
 
     @property
     def next_count(self) -> int:
         """The maximum number of rows that "load more" adds."""
-        return min(PAGE_SIZE, max(self.total - self.shown, 1))
+        return min(PAGE_SIZE, max(self.total - self.loaded_count, 1))
 
 
 def render_window(
@@ -59,7 +59,9 @@ def render_window(
         # A form sends its empty fields too: show the URL without them.
         return replace_url(response, state.saved.url)
     if target == "rows":
-        return replace_url(response, state.url_of_loaded(request, window.shown - window.before))
+        return replace_url(
+            response, state.url_of_loaded(request, window.loaded_count - window.before)
+        )
     return response
 
 

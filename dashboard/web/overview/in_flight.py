@@ -46,8 +46,8 @@ class Flights:
         return self.moving_count + self.late_count
 
     @property
-    def shown(self) -> list[InFlightVersion]:
-        """All versions that are shown."""
+    def versions(self) -> list[InFlightVersion]:
+        """Those of both that are listed, the rest being counted only."""
         return self.moving + self.late
 
 
@@ -68,8 +68,8 @@ def load_flights(now: datetime, late_after: timedelta) -> Flights:
     now += min(clock_ahead(), timedelta())
     late_before = now - late_after
     versions, is_late = audiences_in_flight(), LessThan(F("since"), late_before)
-    counts = versions.aggregate(known=Count("pk"), late=Count("pk", filter=is_late))
-    late_count, moving_count = counts["late"], counts["known"] - counts["late"]
+    counts = versions.aggregate(total=Count("pk"), late=Count("pk", filter=is_late))
+    late_count, moving_count = counts["late"], counts["total"] - counts["late"]
     moving = versions.filter(~Q(is_late))[:MAX_MOVING] if moving_count else []
     late = versions.filter(is_late)[:MAX_LATE] if late_count else []
     return Flights(
@@ -90,7 +90,7 @@ def _in_flight(record: AudienceRecord, now: datetime) -> InFlightVersion:
 def poll_service(flights: Flights) -> PollResult:
     """Read some of the pages of these versions again; stop if the service fails."""
     changes: list[str] = []
-    records = [flight.record for flight in flights.shown]
+    records = [flight.record for flight in flights.versions]
     for page_id in _pages_to_read(flights):
         try:
             result = read_audiences(page_id)
@@ -110,7 +110,7 @@ def poll_service(flights: Flights) -> PollResult:
 def _pages_to_read(flights: Flights) -> list[str]:
     """Return the pages to read now, first those with versions expected to change."""
     fresh = clock.now() - FRESH
-    due = {f.record.page_id for f in flights.shown if f.record.last_seen_at < fresh}
+    due = {f.record.page_id for f in flights.versions if f.record.last_seen_at < fresh}
     moving = {f.record.page_id for f in flights.moving if f.record.latest_status != "pending"}
     # In random order, so that a page that can't be read does not block the others.
     shuffled = random.sample(pages := sorted(due), len(pages))

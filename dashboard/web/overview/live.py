@@ -105,14 +105,16 @@ def live_context(request: Request, now: datetime, times: Sequence[QueueTime]) ->
         "usual": usual,
         "flights": flights,
         "is_moving": bool(
-            flights.shown
+            flights.versions
             or releases.running
             or any(operation.outcome == Outcome.SENDING for operation in recent)
         ),
         "releases": releases,
         "approvals": read_news(request.user, now),
         "badge_of": badge_of,
-        "page_names": page_names([*page_ids, *(flight.record.page_id for flight in flights.shown)]),
+        "page_names": page_names(
+            [*page_ids, *(flight.record.page_id for flight in flights.versions)]
+        ),
         "records": [record_of(operation) for operation in recent],
         "outside_publications": outside[:MAX_OUTSIDE],
         "outside_is_more": len(outside) > MAX_OUTSIDE,

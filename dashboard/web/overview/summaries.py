@@ -228,8 +228,8 @@ def band(lower: Sequence[float | None], upper: Sequence[float | None], plot: Plo
 def minute_bars(tones: Iterable[str]) -> list[Bar]:
     """Return one bar per minute, every 4 units, of a height by tone; "" is no bar."""
     tops = {"bar-done": 2, "bar-unsure": 8, "bar-failed": 14}
-    shown = ((number, tone) for number, tone in enumerate(tones) if tone)
-    return [_bar(4 * number, tops[tone], 2.6, 18 - tops[tone], tone) for number, tone in shown]
+    visible = ((number, tone) for number, tone in enumerate(tones) if tone)
+    return [_bar(4 * number, tops[tone], 2.6, 18 - tops[tone], tone) for number, tone in visible]
 
 
 def _bar(x: float, y: float, width: float, height: float, tone: str) -> Bar:

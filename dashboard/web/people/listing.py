@@ -61,9 +61,11 @@ class PersonMatch:
         """Whether the name or email, visible at any width, contains each word."""
         return all(fields & {"name", "email"} for fields in self.places.values())
 
-    def matches_outside(self, *shown: str) -> list[str]:
+    def matches_outside(self, *visible_fields: str) -> list[str]:
         """Return the fields that contain a word which none of the shown ones contains."""
-        unmatched = (fields for fields in self.places.values() if not fields.intersection(shown))
+        unmatched = (
+            fields for fields in self.places.values() if not fields.intersection(visible_fields)
+        )
         beyond = set[str]().union(*unmatched)
         return [name for name in SEARCHED if name in beyond]
 
@@ -85,7 +87,7 @@ class PeopleListContext:
     query: PeopleQuery
     """What was read: the start of the list if a cursor was rejected."""
     rows: list[PersonRow]
-    shown: int
+    loaded_count: int
     """The number of people up to here, with those before and the unreadable ones."""
     total: int
     unreadable: list[UnreadableValue]
@@ -103,7 +105,7 @@ class PeopleListContext:
     @property
     def next_count(self) -> int:
         """The maximum number of people that "load more" adds."""
-        return min(PAGE_SIZE, max(self.total - self.shown, 1))
+        return min(PAGE_SIZE, max(self.total - self.loaded_count, 1))
 
 
 @dataclass(frozen=True)
@@ -154,16 +156,16 @@ def open_person(people: PeopleListContext) -> OpenPerson:
 
 def _read(query: PeopleQuery, *, is_restarted: bool = False) -> PeopleListContext:
     reading = read_people(words=query.words, cursor=query.at.cursor or None, limit=query.state.size)
-    shown = query.at.before + len(reading.items) + len(reading.unreadable_items)
+    loaded_count = query.at.before + len(reading.items) + len(reading.unreadable_items)
     # A cursor that was used already would lead in a circle.
     used = {page.cursor for page in (*query.back, query.at)}
     following = None
     if reading.has_more and reading.next_cursor and reading.next_cursor not in used:
-        following = query.further(PageCursor(shown, reading.next_cursor))
+        following = query.further(PageCursor(loaded_count, reading.next_cursor))
     return PeopleListContext(
         query=query,
         rows=_rows(query, reading),
-        shown=shown,
+        loaded_count=loaded_count,
         total=reading.total_count,
         unreadable=reading.unreadable_items,
         next=following,
@@ -172,12 +174,12 @@ def _read(query: PeopleQuery, *, is_restarted: bool = False) -> PeopleListContex
     )
 
 
-def _rows(query: PeopleQuery, found: ListEnvelope[Person]) -> list[PersonRow]:
+def _rows(query: PeopleQuery, reading: ListEnvelope[Person]) -> list[PersonRow]:
     """Return the rows; the URL of each has the person's id, or the row if there is no id."""
     closed, words = query.closed.url, query_words(query.words)
     start = f"{closed}{'&' if '?' in closed else '?'}"
-    unreadable = {item.index + 1 for item in found.unreadable_items}
-    received = range(1, len(found.items) + len(unreadable) + 1)
+    unreadable = {item.index + 1 for item in reading.unreadable_items}
+    received = range(1, len(reading.items) + len(unreadable) + 1)
     rows = (row for row in received if row not in unreadable)
     return [
         PersonRow(
@@ -188,7 +190,7 @@ def _rows(query: PeopleQuery, found: ListEnvelope[Person]) -> list[PersonRow]:
             else f"{start}row={row}",
             marked=PersonMatch(person, words),
         )
-        for row, person in zip(rows, found.items, strict=True)
+        for row, person in zip(rows, reading.items, strict=True)
     ]
 
 

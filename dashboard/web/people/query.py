@@ -139,12 +139,12 @@ class PeopleQuery:
             return replace(self, state=replace(self.state, size=max(size, PAGE_SIZE)))
         return self if self.is_open else more
 
-    def opened_in(self, shown: "PeopleQuery") -> "PeopleQuery":
-        """Return the `shown` list with this query's person open."""
-        before = self.at.before - shown.at.before
-        if self.words != shown.words or not 0 <= before < shown.state.size:
+    def opened_in(self, list_query: "PeopleQuery") -> "PeopleQuery":
+        """Return the list of `list_query` with this query's person open."""
+        before = self.at.before - list_query.at.before
+        if self.words != list_query.words or not 0 <= before < list_query.state.size:
             return self
-        return replace(shown, person=self.person, row=self.row and self.row + before)
+        return replace(list_query, person=self.person, row=self.row and self.row + before)
 
     @cached_property
     def url(self) -> str:

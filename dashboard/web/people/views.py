@@ -61,7 +61,7 @@ def people_list(request: Request) -> HttpResponse:
     context["updates_toolbar"] = request.htmx.target == "results"
     response = render_partial(request, LIST, context, parts=PARTS)
     if request.htmx.target == "rows":
-        grown = _browser_people_query(request).grown(people.query, people.shown)
+        grown = _browser_people_query(request).grown(people.query, people.loaded_count)
         return replace_url(response, grown.url)
     return _with_browser_url(request, _shown_query(query), response)
 
@@ -121,11 +121,11 @@ def _with_browser_url(request: Request, query: PeopleQuery, response: HttpRespon
     """
     if request.htmx.target not in ("results", "person"):
         return response
-    shown = _browser_people_query(request)
-    is_step = bool(shown.words) != bool(query.words)
+    list_query = _browser_people_query(request)
+    is_step = bool(list_query.words) != bool(query.words)
     if request.htmx.target == "person":
-        is_step = not shown.is_open
-        query = query.opened_in(shown)
+        is_step = not list_query.is_open
+        query = query.opened_in(list_query)
     return (push_url if is_step else replace_url)(response, query.url)
 
 

@@ -130,7 +130,7 @@ GLOBALS: list[Callable[..., Any]] = [
     url,
     forms.form_key_input,
     markup.date_text,
-    markup.given,
+    markup.optional_text,
     markup.icon,
     markup.json_code,
     markup.markdown,

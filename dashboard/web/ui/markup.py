@@ -277,7 +277,7 @@ def safe_link(url: str | None, text: str = "") -> Any:
     return format_html('<a href="{}" rel="{}"><bdi>{}</bdi></a>', url, LINK_REL, label)
 
 
-def given(text: str | None) -> SafeString:
+def optional_text(text: str | None) -> SafeString:
     """Render a text inline, with a placeholder if it is empty or was not given."""
     if text:
         return format_html("<bdi>{}</bdi>", text)

@@ -66,7 +66,7 @@ def params_for_all_rows(request: Request, start: Sequence[str], added: int) -> d
 class PastMoment:
     """A date and time as typed, in the viewer's time zone unless it names another."""
 
-    typed: str
+    text: str
     moment: datetime | None
     """In UTC; None if there is a problem."""
     problem: str = ""
@@ -81,23 +81,23 @@ class PastMoment:
         return local.isoformat(timespec="seconds" if local.second else "minutes")
 
 
-def past_moment(typed: str, *, now: datetime) -> PastMoment | None:
+def past_moment(text: str, *, now: datetime) -> PastMoment | None:
     """Return the moment typed, or why it can't be used; None if nothing was typed.
 
     Without a time, the day begins. An hour that clocks skip counts from before the change, and of
     two equal ones the first is meant. Source: our choice.
     """
-    typed = clean_param(typed).strip()
-    if not typed:
+    text = clean_param(text).strip()
+    if not text:
         return None
     try:
-        local = datetime.fromisoformat(typed)
+        local = datetime.fromisoformat(text)
         moment = (local if local.tzinfo else timezone.make_aware(local)).astimezone(UTC)
         timezone.localtime(moment)
     except (ValueError, OverflowError):
-        problem = f"“{typed}” isn’t a date and time. Enter one such as 2026-11-03 12:00."
-        return PastMoment(typed, None, problem)
+        problem = f"“{text}” isn’t a date and time. Enter one such as 2026-11-03 12:00."
+        return PastMoment(text, None, problem)
     if moment > now:
         problem = f"{moment_text(moment)} is in the future. Enter a moment that has passed."
-        return PastMoment(typed, None, problem)
-    return PastMoment(typed, moment)
+        return PastMoment(text, None, problem)
+    return PastMoment(text, moment)

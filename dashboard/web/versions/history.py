@@ -276,12 +276,12 @@ def version_history(
     if before and (last := version_last_known(head.page_id, head.audience_id, before)):
         history = _below(history, last)
     records = list(history[: size + 1])
-    shown = [(record, record.version) for record in records[:size]]
-    version_ids = [record.version_id for record, _ in shown]
+    listed = [(record, record.version) for record in records[:size]]
+    version_ids = [record.version_id for record, _ in listed]
     publishes = _publishes(head, version_ids)
     below: list[VersionRecord | None] = [*records[1:], None]
     changes = _changes(
-        head, [(version, older) for (_, version), older in zip(shown, below, strict=False)]
+        head, [(version, older) for (_, version), older in zip(listed, below, strict=False)]
     )
     rows = [
         HistoryRow(
@@ -302,7 +302,7 @@ def version_history(
             gap=gap_between(record, older) if older else None,
             is_earlier=bool(head.live and version.version_number < head.live.version_number),
         )
-        for (record, version), older, change in zip(shown, below, changes, strict=False)
+        for (record, version), older, change in zip(listed, below, changes, strict=False)
     ]
     return History(rows, older=history.count() - size if len(records) > size else 0)
 

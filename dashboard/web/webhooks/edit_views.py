@@ -79,8 +79,8 @@ def _not_ready(request: Request, form: EditForm) -> dict[str, Any]:
         return {"notice": NOTHING_CHANGED}
     if not read_operation_key(request.POST):
         return {"notice": LOST_KEY, "status": 422}
-    has_shown = request.POST.get("shown") == json.dumps(form.body)
-    return {} if has_shown else {"is_review": True}
+    is_reviewed = request.POST.get("shown") == json.dumps(form.body)
+    return {} if is_reviewed else {"is_review": True}
 
 
 def _save(request: Request, record: SubscriptionRecord, form: EditForm) -> HttpResponse:
@@ -180,7 +180,7 @@ def _show(
         "form": form,
         "body": (body := form.body if is_valid else None),
         "is_label_changed": is_valid and form.is_label_changed,
-        "shown": json.dumps(body or {}),
+        "body_json": json.dumps(body or {}),
         "operation_key": unused_operation_key(read_operation_key(request.POST)),
         "needs_approval": needs_approval(),
         "note": request.POST.get("note", ""),

@@ -145,11 +145,11 @@ class FieldConflict:
     """Whether the user edited it too: the form shows the user's value."""
 
 
-def _are_same(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> bool:
+def _are_same(before: tuple[str, ...] | None, after: tuple[str, ...] | None) -> bool:
     """Return whether two lists have the same events; the spec gives their order no meaning."""
-    if one is None or other is None:
-        return one is other
-    return set(one) == set(other)
+    if before is None or after is None:
+        return before is after
+    return set(before) == set(after)
 
 
 class EditForm(LabelForm):
