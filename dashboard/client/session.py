@@ -226,7 +226,8 @@ class Session:
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
             # One would take the key elsewhere.
             follow_redirects=False,
-            event_hooks={"response": [_drop_location]},
+            # httpx parses a Location even without redirects, and fails if it is invalid.
+            event_hooks={"response": [lambda response: response.headers.pop("location", None)]},
             trust_env=False,
             transport=transport or PooledTransport(proxy=proxy_for(service)),
         )
@@ -324,8 +325,3 @@ def _clock_ahead_s(response: httpx.Response) -> float | None:
     if sent_at.tzinfo is None:
         sent_at = sent_at.replace(tzinfo=UTC)
     return (sent_at - clock.now()).total_seconds() + age_s
-
-
-def _drop_location(response: httpx.Response) -> None:
-    """Drop the Location header: httpx parses it even without redirects, and fails if invalid."""
-    response.headers.pop("location", None)

@@ -35,19 +35,17 @@ def publish_version(
     versions = {version.id: version for version in of_audience}
     if version_id not in versions:
         raise not_found("Version not found.")
-    if operation_key is None or _is_first_use(operation_key, versions[version_id]):
+    version, is_first_use = versions[version_id], True
+    if operation_key is not None:
+        key_record, is_first_use = OperationKey.objects.get_or_create(
+            tenant_id=tenant_id, key=operation_key, defaults={"version": version}
+        )
+        if key_record.version_id != version_id:
+            detail = "This operationKey was already used to publish another version."
+            raise ProblemError(HTTPStatus.CONFLICT, detail)
+    if is_first_use:
         _apply(page, versions, version_id)
-    return versions[version_id]
-
-
-def _is_first_use(operation_key: str, version: Version) -> bool:
-    key_record, is_new = OperationKey.objects.get_or_create(
-        tenant_id=version.tenant_id, key=operation_key, defaults={"version": version}
-    )
-    if key_record.version_id != version.id:
-        detail = "This operationKey was already used to publish another version."
-        raise ProblemError(HTTPStatus.CONFLICT, detail)
-    return is_new
+    return version
 
 
 def _apply(page: Page, versions: dict[str, Version], version_id: str) -> None:

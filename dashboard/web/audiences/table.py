@@ -245,7 +245,14 @@ def audience_table(
 
 
 def matching_rows(rows: Iterable[AudienceRow], state: ListState) -> list[AudienceRow]:
-    return _sorted([row for row in rows if _matches(row, state)], state.sort)
+    """Return the rows in order; those without a value come last in both directions."""
+    matches = [row for row in rows if _matches(row, state)]
+    value_of = SORT_VALUES.get(state.sort.removeprefix("-"))
+    if value_of is None:
+        return matches
+    with_value = [row for row in matches if value_of(row) is not None]
+    unknown = [row for row in matches if value_of(row) is None]
+    return sorted(with_value, key=value_of, reverse=state.sort.startswith("-")) + unknown
 
 
 def _matches(row: AudienceRow, state: ListState, but: Filter | None = None) -> bool:
@@ -259,13 +266,3 @@ def _matches(row: AudienceRow, state: ListState, but: Filter | None = None) -> b
 
 def short_hash(*parts: object, size: int) -> str:
     return hashlib.blake2b(repr(parts).encode(), digest_size=size).hexdigest()
-
-
-def _sorted(rows: list[AudienceRow], sort: str) -> list[AudienceRow]:
-    """Return the rows in order; those without a value come last in both directions."""
-    value_of = SORT_VALUES.get(sort.removeprefix("-"))
-    if value_of is None:
-        return rows
-    with_value = [row for row in rows if value_of(row) is not None]
-    unknown = [row for row in rows if value_of(row) is None]
-    return sorted(with_value, key=value_of, reverse=sort.startswith("-")) + unknown

@@ -119,7 +119,8 @@ class CallTexts:
                 self._by_argument[text] |= {_field_of(key, is_key=True)} - {""}
             for _, text in (*arguments, *_texts(call.result)):
                 self._calls_with[text].add(number)
-            self._by_value.append({_named(text) for _, text in arguments} - {""})
+            values = [text for _, text in arguments if len(text) <= MAX_NAME]
+            self._by_value.append({_field_of(value, is_key=True) for value in values} - {""})
         self._of_all = self._fields(range(len(calls)))
 
     def written_field(self, change: Change) -> str:
@@ -199,10 +200,6 @@ def _field_of(name: str, *, is_key: bool = False) -> str:
     if len(matches) == 1:
         return matches[0]
     return _SHORT_NAMES.get(letters, "") if is_key and not matches else ""
-
-
-def _named(text: str) -> str:
-    return _field_of(text, is_key=True) if len(text) <= MAX_NAME else ""
 
 
 def _plain(text: str | None) -> str:

@@ -1,6 +1,6 @@
 """Columns of a table: which are shown, and in which order, by `?columns=`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -72,19 +72,18 @@ class Columns:
             param="" if names == self.default else ",".join(names),
         )
 
-    def param_of_form(self, params: QueryDict) -> str:
-        """Return `?columns=` for the form of the columns: those checked, one of them moved."""
-        names = [name for name in params.getlist(CHECKED) if name != self.all[0].name]
-        name, _, direction = params.get(MOVE, "").rpartition("-")
-        names = _moved(names, name, -1 if direction == "up" else 1)
-        return self.choose(",".join((self.all[0].name, *names))).param
-
 
 def url_of_form(params: QueryDict, columns: Columns) -> str:
-    """Return the query string of the list with the columns of the form."""
+    """Return the query string of the list with the checked columns of the form, one moved."""
+    first = columns.all[0].name
+    names = [name for name in params.getlist(CHECKED) if name != first]
+    moved, _, direction = params.get(MOVE, "").rpartition("-")
+    if moved in names:
+        place = names.index(moved)
+        names.insert(max(place + (-1 if direction == "up" else 1), 0), names.pop(place))
+    param = columns.choose(",".join((first, *names))).param
     others = [(name, value) for name, values in params.lists() for value in values]
     rest = [pair for pair in others if pair[0] not in (CHECKED, MOVE, COLUMNS) and pair[1]]
-    param = columns.param_of_form(params)
     return urlencode([*rest, *([(COLUMNS, param)] if param else [])])
 
 
@@ -113,11 +112,3 @@ def heading(sort: str, first: str, url_for: Callable[[str], str]) -> Heading:
 def no_cell(column: Column) -> str:
     """Refuse to render a row without one of its cells: for templates."""
     raise LookupError(f"The row has no cell for the column {column.name}.")
-
-
-def _moved(names: Sequence[str], name: str, by: int) -> list[str]:
-    moved = [*names]
-    if name in moved:
-        place = moved.index(name)
-        moved.insert(max(place + by, 0), moved.pop(place))
-    return moved

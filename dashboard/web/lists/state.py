@@ -197,11 +197,13 @@ class ListState:
     @property
     def chips(self) -> list[Chip]:
         """Every active filter, with the URL that removes it."""
-        return [
-            Chip(list_filter, value, self._without(list_filter, value).url())
-            for list_filter, values in self.chosen.items()
-            for value in values
-        ]
+        chips = []
+        for list_filter, values in self.chosen.items():
+            for value in values:
+                others = tuple(other for other in values if other != value)
+                rest = replace(self, chosen={**self.chosen, list_filter: others})
+                chips.append(Chip(list_filter, value, rest.url()))
+        return chips
 
     def headings(self, order: str = "") -> dict[str, Heading]:
         """Return the headings that sort, by the order of the first click.
@@ -215,10 +217,6 @@ class ListState:
         columns = self.definition.columns.all if self.definition.columns else ()
         firsts = [column.sort for column in columns if column.sort]
         return {first: heading(order or self.order, first, sorted_by) for first in firsts}
-
-    def _without(self, a_filter: Filter, value: str) -> "ListState":
-        rest = tuple(other for other in self.chosen[a_filter] if other != value)
-        return replace(self, chosen={**self.chosen, a_filter: rest})
 
 
 def open_list(

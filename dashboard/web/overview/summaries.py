@@ -23,7 +23,7 @@ from dashboard.operations.publish_progress import (
     percentile,
     summarize_times,
 )
-from dashboard.service.health import Health, MinuteBucket
+from dashboard.service.health import Health
 
 WIDTH, HEIGHT = 140, 60
 LATE_AT_LEAST = timedelta(minutes=5)
@@ -170,19 +170,19 @@ def queue_chart(times: Sequence[QueueTime], today: date) -> Chart:
 
 
 def health_bars(health: Health) -> list[Bar]:
-    """Return one bar for each of the last sixty minutes."""
-    return minute_bars(_tone(minute) for minute in health.minutes)
+    """Return a bar for each of the last sixty minutes with a call, of a height by tone."""
+    tops = {"bar-done": 2, "bar-unsure": 8, "bar-failed": 14}
+    bars = []
+    for number, minute in enumerate(health.minutes):
+        if minute is not None:
+            tone = "bar-failed" if minute.failed else "bar-unsure" if minute.slow else "bar-done"
+            bars.append(_bar(4 * number, tops[tone], 2.6, 18 - tops[tone], tone))
+    return bars
 
 
 def late_after(usual: TypicalTimes | None) -> timedelta:
     """Return the time after which a version in progress is late: at least five minutes."""
     return max(usual.p95, LATE_AT_LEAST) if usual else LATE_AT_LEAST
-
-
-def _tone(minute: MinuteBucket | None) -> str:
-    if minute is None:
-        return ""
-    return "bar-failed" if minute.failed else "bar-unsure" if minute.slow else "bar-done"
 
 
 def round_top(highest: float) -> int:
@@ -223,13 +223,6 @@ def line(values: Sequence[float | None], plot: PlotArea) -> str:
 def band(lower: Sequence[float | None], upper: Sequence[float | None], plot: PlotArea) -> str:
     """Return the points of the area between two lines."""
     return " ".join(line(upper, plot).split() + line(lower, plot).split()[::-1])
-
-
-def minute_bars(tones: Iterable[str]) -> list[Bar]:
-    """Return one bar per minute, every 4 units, of a height by tone; "" is no bar."""
-    tops = {"bar-done": 2, "bar-unsure": 8, "bar-failed": 14}
-    visible = ((number, tone) for number, tone in enumerate(tones) if tone)
-    return [_bar(4 * number, tops[tone], 2.6, 18 - tops[tone], tone) for number, tone in visible]
 
 
 def _bar(x: float, y: float, width: float, height: float, tone: str) -> Bar:

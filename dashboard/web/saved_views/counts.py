@@ -89,7 +89,10 @@ def _is_count(value: Any) -> bool:
 
 def _count(views: Sequence[ViewOfUser]) -> dict[int, tuple[int | None, bool]]:
     """Count the rows of the views, and whether all of the list is in the ledger; one query."""
-    parts = [_counted(view.pk, _rows_of(view)) for view in views]
+    parts = []
+    for view in views:
+        state = ListState.parse(LISTS[ListName(view.list_name)], QueryDict(view.query))
+        parts.append(_counted(view.pk, state.find()))
     if any(view.list_name in _PARTIAL for view in views):
         every = PageRecord.objects.all()
         parts += [
@@ -110,11 +113,6 @@ def _count(views: Sequence[ViewOfUser]) -> dict[int, tuple[int | None, bool]]:
         )
         for view in views
     }
-
-
-def _rows_of(view: ViewOfUser) -> QuerySet[Any]:
-    definition = LISTS[ListName(view.list_name)]
-    return ListState.parse(definition, QueryDict(view.query)).find()
 
 
 def _is_certain(view: ViewOfUser) -> bool:

@@ -83,7 +83,9 @@ def saved_view_edit(request: Request, view_id: int) -> HttpResponse:
     """Rename a view, change who sees it, and make it the team's default."""
     view = _changeable(request, view_id)
     if request.method != "POST":
-        return _show_edit(request, view, _fields_of(view) | request.GET.dict())
+        share = TEAM if view.is_team else "me"
+        fields = {"name": view.name, "share": share, "team_default": is_team_default(view)}
+        return _show_edit(request, view, fields | request.GET.dict())
     is_team = request.POST.get("share", TEAM if view.is_team else "") == TEAM
     if is_team and view.list_name != ListName.PEOPLE:
         demand(request, CHANGE_TEAM_VIEWS)
@@ -166,14 +168,6 @@ def _default_of(request: Request, list_name: str, chosen: str) -> SavedView | No
     if view is None or view.list_name != list_name:
         raise Http404
     return view
-
-
-def _fields_of(view: SavedView) -> dict[str, Any]:
-    return {
-        "name": view.name,
-        "share": TEAM if view.is_team else "me",
-        "team_default": is_team_default(view),
-    }
 
 
 def _show_new(

@@ -127,7 +127,11 @@ def destinations(words: str, rights: Rights) -> list[Hit]:
         Hit(destination.icon, destination.name, reverse(destination.view) + destination.query)
         for destination in DESTINATIONS
         if (not destination.right or getattr(rights, destination.right))
-        and (destination.is_section if not words else _is_match(destination, words))
+        and (
+            _has_word_prefix(f"{destination.name} {destination.words}", words)
+            if words
+            else destination.is_section
+        )
     ]
     if words:
         matches += [
@@ -138,10 +142,6 @@ def destinations(words: str, rights: Rights) -> list[Hit]:
     if any(_has_word_prefix(name, words) for name in SIGN_OUT_NAMES):
         matches.append(Hit("logout", SIGN_OUT_NAMES[0], "", form=SIGN_OUT_FORM))
     return matches
-
-
-def _is_match(destination: Destination, words: str) -> bool:
-    return _has_word_prefix(f"{destination.name} {destination.words}", words)
 
 
 def _has_word_prefix(name: str, words: str) -> bool:

@@ -110,21 +110,15 @@ def _version_hits(records: list[VersionRecord]) -> list[Hit]:
         version = record.version_number
         note = f"{audiences.get(ids, ids[1])}, {pages.get(ids[0]) or ids[0]}"
         url = f"{reverse('version-list', args=ids)}#v{version}"
-        is_rolled_back = (*ids, record.version_id) in rolled_back
-        status = _version_state(record, audiences.get(ids), is_rolled_back=is_rolled_back)
+        audience, is_rolled_back = audiences.get(ids), (*ids, record.version_id) in rolled_back
+        status = version_state(
+            record.status,
+            is_live=audience is not None and audience.live_version_id == record.version_id,
+            was_live=bool(record.version.published_at),
+            is_rolled_back=is_rolled_back and record.status not in IN_FLIGHT,
+        )
         hits.append(Hit("versions", f"Version {version}", url, note=note, status=status))
     return hits
-
-
-def _version_state(
-    record: VersionRecord, audience: AudienceRecord | None, *, is_rolled_back: bool
-) -> str:
-    return version_state(
-        record.status,
-        is_live=audience is not None and audience.live_version_id == record.version_id,
-        was_live=bool(record.version.published_at),
-        is_rolled_back=is_rolled_back and record.status not in IN_FLIGHT,
-    )
 
 
 def subscription_hit(record: SubscriptionRecord) -> Hit:

@@ -14,7 +14,6 @@ from dashboard.accounts.permissions import MANAGE_APPROVALS, requires
 from dashboard.approvals.models import DEFAULT_DAYS, MAX_DAYS, MIN_DAYS, ApprovalRule
 from dashboard.approvals.rule import current_rule
 from dashboard.releases.approval_requests import change_rule, held_by
-from dashboard.releases.models import Release
 from dashboard.web.ui.htmx import Request
 
 SWITCHES = {
@@ -60,7 +59,11 @@ def approval_rule(request: Request) -> HttpResponse:
     """
     rule = current_rule()
     if request.method != "POST":
-        return _show(request, rule, _fields_of(rule))
+        covered = {name: getattr(rule, name) for name in SWITCHES}
+        # One that is off suggests publishing.
+        covered["covers_publishing"] |= not rule.is_on
+        fields = {"is_on": "on" if rule.is_on else "off", "days": rule.days, **covered}
+        return _show(request, rule, fields)
     form = ApprovalRuleForm(request.POST)
     if not form.is_valid():
         return _show(request, rule, request.POST, errors=form.errors, status=422)
@@ -69,23 +72,10 @@ def approval_rule(request: Request) -> HttpResponse:
     if would_hold and "confirmed" not in request.POST:
         return _show(request, rule, request.POST, would_hold=would_hold)
     held = change_rule(request.user, form.rule())
-    messages.success(request, f"Approval rule saved.{_held_sentence(held)}")
-    return redirect("approval-rule")
-
-
-def _held_sentence(held: list[Release]) -> str:
-    if not held:
-        return ""
     names = ", ".join(release.name for release in held)
-    return f" Held, as they were scheduled without an approval: {names}."
-
-
-def _fields_of(rule: ApprovalRule) -> dict[str, Any]:
-    """Return a rule as the fields of the form; one that is off suggests publishing."""
-    covered = {name: getattr(rule, name) for name in SWITCHES}
-    if not rule.is_on:
-        covered["covers_publishing"] = True
-    return {"is_on": "on" if rule.is_on else "off", "days": rule.days, **covered}
+    sentence = f" Held, as they were scheduled without an approval: {names}." if held else ""
+    messages.success(request, f"Approval rule saved.{sentence}")
+    return redirect("approval-rule")
 
 
 def _show(

@@ -1,6 +1,6 @@
 """`manage.py reencrypt_secrets`: re-encrypt all secrets after a change of SECRET_KEY."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from allauth.mfa.models import Authenticator
@@ -26,9 +26,13 @@ class Command(BaseCommand):
     )
 
     def handle(self, **options: Any) -> None:
-        lost = [f"second factor of {name}" for name in _reencrypt_factors()]
-        for column in _encrypted_columns():
-            lost += _reencrypt_column(column)
+        factors = Authenticator.objects.filter(type__in=ENCRYPTED_FIELDS).select_related("user")
+        users = {row.user.get_username() for row in factors if not _reencrypt_factor(row.pk)}
+        lost = [f"second factor of {name}" for name in sorted(users)]
+        for model in apps.get_models():
+            for column in model._meta.fields:
+                if isinstance(column, EncryptedText):
+                    lost += _reencrypt_column(column)
         if lost:
             more = f", and {len(lost) - MAX_NAMED} more" if len(lost) > MAX_NAMED else ""
             raise CommandError(
@@ -39,15 +43,9 @@ class Command(BaseCommand):
         self.stdout.write("Re-encrypted with the current SECRET_KEY.")
 
 
-def _reencrypt_factors() -> list[str]:
-    """Encrypt second factors; return the names of users whose can't be decrypted."""
-    factors = Authenticator.objects.filter(type__in=ENCRYPTED_FIELDS).select_related("user")
-    lost = {factor.user.get_username() for factor in factors if not _reencrypt_factor(factor.pk)}
-    return sorted(lost)
-
-
 @transaction.atomic
 def _reencrypt_factor(number: int) -> bool:
+    """Encrypt a second factor; return whether it could be decrypted."""
     row = Authenticator.objects.select_for_update().get(pk=number)
     name = ENCRYPTED_FIELDS[row.type]
     try:
@@ -56,11 +54,6 @@ def _reencrypt_factor(number: int) -> bool:
         return False
     row.save(update_fields=["data"])
     return True
-
-
-def _encrypted_columns() -> Iterator["Field[Any, Any]"]:
-    for model in apps.get_models():
-        yield from (field for field in model._meta.fields if isinstance(field, EncryptedText))
 
 
 def _reencrypt_column(column: "Field[Any, Any]") -> list[str]:
