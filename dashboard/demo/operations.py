@@ -10,17 +10,9 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 
-from dashboard.client import (
-    APIError,
-    AuthenticationError,
-    ConflictError,
-    ConnectError,
-    InvalidRequestError,
-    RateLimitedError,
-    ResponseLostError,
-)
+from dashboard.client import APIError, ConnectError, ResponseLostError, StatusError
 from dashboard.contract.audiences import AudienceVersion, VersionStatus
-from dashboard.contract.pages import PageItem, PageRequest, PageStatus
+from dashboard.contract.pages import PageRequest, PageStatus
 from dashboard.contract.wire import WireModel, read_date
 from dashboard.demo.history import TEXTS
 from dashboard.ledger.models import (
@@ -42,6 +34,7 @@ CHECKED_AFTER = timedelta(minutes=3)
 TIME_LIMIT_S = 30.0
 PUBLISH, UPDATE = OperationKind.PUBLISH_VERSION, OperationKind.UPDATE_SUBSCRIPTION
 CREATE_PAGE = OperationKind.CREATE_PAGE
+FAILURES = TEXTS["failures"]
 
 
 def add_operations(now: datetime, accounts: dict[str, User]) -> None:
@@ -98,19 +91,37 @@ def _attempt(
 
 
 def _failure(
-    rng: Random, kind: OperationKind, at: datetime, target: Target, error: APIError, **columns: Any
+    rng: Random,
+    kind: OperationKind,
+    at: datetime,
+    target: Target,
+    failure: dict[str, Any],
+    **columns: Any,
 ) -> Attempt:
+    """Return an attempt that failed by a problem that the service returned, or without a status."""
+    error: APIError = ConnectError(failure["detail"])
+    if status := failure.get("status"):
+        body = json.dumps({"type": "about:blank", **failure})
+        error = StatusError(status_code=status, message=failure["detail"], body=body)
     took_s = rng.uniform(0.05, 0.4)
     return _attempt(kind, at, target, attempt_result_for(error), took_s, **columns)
 
 
 def _publishes(rng: Random, now: datetime) -> Iterator[Attempt]:
-    """Yield publishes for most of the recorded versions, some with failures."""
+    """Yield publishes for most of the recorded versions, some with failures.
+
+    The response for the version that has been queued longest was lost.
+    """
     names = {
         (row.page_id, row.audience_id): row.name
         for row in AudienceRecord.objects.only("page_id", "audience_id", "name")
     }
-    stuck_id = _longest_queued_id()
+    waiting = [
+        (version.queued_at or "~", version.version_id)
+        for record in AudienceRecord.objects.filter(latest_status=VersionStatus.QUEUED)
+        if (version := record.audience.latest_version)
+    ]
+    _, stuck_id = min(waiting, default=("", ""))
     for record in VersionRecord.objects.order_by("pk"):
         version, queued = record.version, read_date(record.version.queued_at)
         if not queued or queued < now - IN_USE:
@@ -130,7 +141,7 @@ def _publish(
     at = queued - SEND_DELAY
     if rng.random() < 0.03:
         earlier = at - timedelta(seconds=rng.uniform(40, 600))
-        yield _failure(rng, PUBLISH, earlier, target, rng.choice(_ERRORS))
+        yield _failure(rng, PUBLISH, earlier, target, rng.choice(FAILURES["publishes"]))
     if rng.random() < 0.02:
         attempt = _lost_response(target, version, queued)
         # A check settled it later.
@@ -150,7 +161,7 @@ def _publish(
     cancelled = read_date(version.cancelled_at)
     if cancelled and rng.random() < 0.3:
         later = cancelled + timedelta(seconds=rng.uniform(30, 900))
-        yield _failure(rng, PUBLISH, later, target, _CANCELLED)
+        yield _failure(rng, PUBLISH, later, target, FAILURES["canceled"])
 
 
 def _lost_response(target: Target, version: AudienceVersion, queued: datetime) -> Attempt:
@@ -167,15 +178,19 @@ def _draft_fields(version: AudienceVersion) -> Any:
 
 
 def _pages_created(rng: Random, now: datetime) -> Iterator[Attempt]:
+    names = [field.alias or "" for field in PageRequest.model_fields.values()]
     for record in PageRecord.objects.filter(created_at__gte=now - IN_USE).order_by("created_at"):
         page = record.page
         at = (record.created_at or now) - SEND_DELAY
-        body = _request_of(page)
+        wire = page.to_wire()
+        for action in wire["actions"]:
+            action.pop("actionIndex", None)
+        body = {name: wire[name] for name in names if wire.get(name) is not None}
         if rng.random() < 0.25:
             earlier = at - timedelta(seconds=rng.uniform(30, 200))
-            nowhere = Target(target_name=record.name)
-            refused = body | {"pageContext": " "}
-            yield _failure(rng, CREATE_PAGE, earlier, nowhere, _NO_CONTEXT, body_sent=refused)
+            refused = {"body_sent": body | {"pageContext": " "}}
+            nowhere, failure = Target(target_name=record.name), FAILURES["context"]
+            yield _failure(rng, CREATE_PAGE, earlier, nowhere, failure, **refused)
         as_created = {
             "audiences_count": 0,
             "status": PageStatus.DRAFT.value,
@@ -201,54 +216,9 @@ def _subscriptions_changed(rng: Random, now: datetime) -> Iterator[Attempt]:
         if number == 1:
             body = {"url": record.url.replace("https", "htps", 1)}
             today = now - timedelta(minutes=52)
-            yield _failure(rng, UPDATE, today, target, _NO_ADDRESS, body_sent=body)
-
-
-def _longest_queued_id() -> str:
-    """Return the id of the version that has been queued longest, or ""."""
-    records = AudienceRecord.objects.filter(latest_status=VersionStatus.QUEUED)
-    waiting = [version for record in records if (version := record.audience.latest_version)]
-    dates = [(version.queued_at or "~", version.version_id) for version in waiting]
-    return min(dates, default=("", ""))[1]
-
-
-def _request_of(page: PageItem) -> dict[str, Any]:
-    sent = page.to_wire()
-    sent["actions"] = [
-        {name: value for name, value in action.items() if name != "actionIndex"}
-        for action in sent["actions"]
-    ]
-    names = [field.alias or "" for field in PageRequest.model_fields.values()]
-    return {name: sent[name] for name in names if sent.get(name) is not None}
+            yield _failure(rng, UPDATE, today, target, FAILURES["url"], body_sent=body)
 
 
 def _accepted(status_code: int, body: WireModel) -> AttemptResult:
     response = body.to_json()
     return AttemptResult(Outcome.ACCEPTED, status_code=status_code, response_body=response)
-
-
-def _problem(status: int, title: str, detail: str, **more: Any) -> dict[str, Any]:
-    body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **more}
-    return {"status_code": status, "message": detail, "body": json.dumps(body)}
-
-
-def _invalid(path: str, message: str) -> InvalidRequestError:
-    errors = [{"path": path, "message": message}]
-    detail = "The request was not accepted."
-    return InvalidRequestError(**_problem(422, "Unprocessable Entity", detail, errors=errors))
-
-
-_CANCELLED = ConflictError(
-    **_problem(409, "Conflict", "This version was canceled, so it can't be published.")
-)
-_NO_CONTEXT = _invalid("pageContext", "must not be blank")
-_NO_ADDRESS = _invalid("url", "must be an absolute http or https URL with a host")
-_BAD_KEY = "The x-api-key header is missing, or its key is unknown or revoked."
-_TOO_MANY = _problem(429, "Too Many Requests", "Too many requests: wait 20 seconds.")
-_ERRORS: tuple[APIError, ...] = (
-    ConnectError("Couldn't reach the service: service.kestrel.example refused the connection."),
-    ConnectError("Couldn't reach the service: unknown host service.kestrel.example."),
-    AuthenticationError(**_problem(401, "Unauthorized", _BAD_KEY)),
-    RateLimitedError(**_TOO_MANY, retry_after_s=20.0),
-)
-"""Errors of publishes that were not executed."""
