@@ -20,7 +20,6 @@ from dashboard.releases.approval_subjects import Plan, needs_approval, request_f
 from dashboard.releases.decisions import (
     NO_SCHEDULE,
     confirm,
-    decide,
     decided_by,
     make_draft,
     require_unsent,
@@ -28,7 +27,7 @@ from dashboard.releases.decisions import (
     scheduled_for,
     waiting_until,
 )
-from dashboard.releases.drafting import state_sentence
+from dashboard.releases.drafting import decide, state_sentence
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.holding import NOT_SENT, hold
 from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseItem, ReleaseState

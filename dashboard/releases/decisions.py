@@ -4,8 +4,6 @@ Each is one transaction, and only one of two at the same time succeeds: the othe
 ReleaseError, as does a decision that the state does not allow. The caller checks permissions.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -25,7 +23,7 @@ from dashboard.releases.approval_subjects import (
     request_for,
     void_for_plan,
 )
-from dashboard.releases.drafting import reload_locked, request_check, state_sentence
+from dashboard.releases.drafting import decide, request_check
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
 from dashboard.releases.reviewing import blocked, blocked_reason, board_digest, light_items, risks
@@ -241,16 +239,6 @@ def skip_live(held: QuerySet[ReleaseItem]) -> None:
             unsent = ReleaseItem.objects.filter(release=release_id, state__in=UNSENT)
             if skipped and release and release.state == ReleaseState.HELD and not unsent.exists():
                 _end(release)
-
-
-@contextmanager
-def decide(release: Release, *states: ReleaseState) -> Iterator[None]:
-    """Lock a release for a decision. Raises ReleaseError unless it is in one of these states."""
-    with transaction.atomic():
-        reload_locked(release)
-        if release.state not in states:
-            raise ReleaseError(state_sentence(release))
-        yield
 
 
 def confirm(release: Release, entered_count: str, displayed_digest: str) -> None:

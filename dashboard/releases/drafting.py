@@ -242,22 +242,24 @@ def state_sentence(release: Release) -> str:
 
 
 @contextmanager
-def _edit(release: Release, *also: ReleaseState) -> Iterator[None]:
-    """Lock a release for a change. Raises ReleaseError unless it is a draft, or in such a state."""
+def decide(release: Release, *states: ReleaseState) -> Iterator[None]:
+    """Lock a release for a decision. Raises ReleaseError unless it is in one of these states."""
     with transaction.atomic():
-        reload_locked(release)
-        if release.state not in (ReleaseState.DRAFT, *also):
+        try:
+            release.refresh_from_db(from_queryset=Release.objects.select_for_update())
+        except Release.DoesNotExist as error:
+            raise ReleaseError("This release no longer exists. Nothing was changed.") from error
+        if release.state not in states:
             raise ReleaseError(state_sentence(release))
         yield
+
+
+@contextmanager
+def _edit(release: Release, *also: ReleaseState) -> Iterator[None]:
+    """Lock a release for a change. Raises ReleaseError unless it is a draft, or in such a state."""
+    with decide(release, ReleaseState.DRAFT, *also):
+        yield
         keep(release)
-
-
-def reload_locked(release: Release) -> None:
-    """Lock a release in a transaction, and read it again. Raises ReleaseError if it is gone."""
-    try:
-        release.refresh_from_db(from_queryset=Release.objects.select_for_update())
-    except Release.DoesNotExist as error:
-        raise ReleaseError("This release no longer exists. Nothing was changed.") from error
 
 
 def _reload_unsent(item: ReleaseItem) -> None:

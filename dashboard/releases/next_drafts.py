@@ -7,8 +7,8 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
 from dashboard.ledger.models import AudienceRecord
-from dashboard.releases.decisions import decide, start_rollback
-from dashboard.releases.drafting import create_draft, keep, valid_texts
+from dashboard.releases.decisions import start_rollback
+from dashboard.releases.drafting import create_draft, decide, keep, valid_texts
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import MAX_NAME, ItemState, Release, ReleaseItem, ReleaseState
 from dashboard.releases.planning import PlannedVersion, audience_records

@@ -93,7 +93,7 @@ def _make_release(
                 return same
             # Locked before it is compared: a worker checks the draft, too, and may find another
             # text.
-            with decisions.decide(release, ReleaseState.DRAFT):
+            with drafting.decide(release, ReleaseState.DRAFT):
                 item = release.items.get()
                 _require_as_reviewed(item, review)
                 drafting.mark_reviewed(item, user, reviewed=True, displayed_digest=item.digest)
