@@ -131,15 +131,17 @@ def record_decision(
 
 
 def end_request(
-    approval: ApprovalRequest,
+    approval: ApprovalRequest | None,
     state: RequestState,
     reason: str,
     differences: Iterable[Mapping[str, str]] = (),
 ) -> None:
     """Record that nothing more is sent by a request: it is withdrawn, expired or void.
 
-    Nothing if it was ended or declined before. `reason` is a sentence.
+    Nothing if there is none, or it was ended or declined before. `reason` is a sentence.
     """
+    if approval is None:
+        return
     with transaction.atomic():
         approval.refresh_from_db(from_queryset=ApprovalRequest.objects.select_for_update())
         if approval.state not in (RequestState.OPEN, RequestState.APPROVED):

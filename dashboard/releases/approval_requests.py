@@ -138,21 +138,19 @@ def withdraw(approval: ApprovalRequest, user: User) -> None:
 
 def hold_unapproved(release: Release) -> datetime | None:
     """Hold a locked release that was not approved in time; return the time of its next step."""
-    now, approval = clock.now(), release.approval
+    now = clock.now()
     if now < waiting_until(release):
         return None
     is_due = release.due_at and now >= release.due_at
     reason = "No one approved it before it was due." if is_due else "The request expired."
-    if approval:
-        end_request(approval, RequestState.EXPIRED, reason)
+    end_request(release.approval, RequestState.EXPIRED, reason)
     return hold(release, HoldKind.NOT_APPROVED, reason)
 
 
 def void_approval(
     release: Release, reason: str, differences: Iterable[dict[str, str]] = ()
 ) -> None:
-    if release.approval:
-        end_request(release.approval, RequestState.VOID, reason, differences)
+    end_request(release.approval, RequestState.VOID, reason, differences)
 
 
 def approval_differences(

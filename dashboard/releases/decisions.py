@@ -172,7 +172,8 @@ def waiting_until(release: Release) -> datetime:
 
 def cancel_schedule(release: Release, user: User) -> None:
     with decide(release, ReleaseState.SCHEDULED):
-        end_approval(release, f"{actor_name(user)} canceled the schedule.")
+        reason = f"{actor_name(user)} canceled the schedule."
+        end_request(release.approval, RequestState.WITHDRAWN, reason)
         make_draft(release)
 
 
@@ -197,7 +198,8 @@ def cancel(release: Release, user: User) -> None:
     It is finished if something was sent, else canceled. Versions in progress are still followed.
     """
     with decide(release, *_CANCELABLE):
-        end_approval(release, f"{actor_name(user)} canceled the release.")
+        canceled = f"{actor_name(user)} canceled the release."
+        end_request(release.approval, RequestState.WITHDRAWN, canceled)
         unsent = release.items.filter(state__in=UNSENT)
         reason = f"Canceled by {actor_name(user)}."
         unsent.update(state=ItemState.CANCELED, reason=reason, settled_at=clock.now())
@@ -278,11 +280,6 @@ def make_draft(release: Release) -> None:
     )
     save(release, **NO_SCHEDULE, state=ReleaseState.DRAFT, decided_at=None)
     request_check(release)
-
-
-def end_approval(release: Release, reason: str) -> None:
-    if release.approval:
-        end_request(release.approval, RequestState.WITHDRAWN, reason)
 
 
 def _cleared(

@@ -112,7 +112,7 @@ def fail(release: Release) -> datetime | None:
     release.save(update_fields=["failures"])
     if release.failures < MAX_FAILURES:
         return pause(release, FAILED, back_off(release.failures))
-    if release.state == ReleaseState.WAITING_FOR_APPROVAL and release.approval:
+    if release.state == ReleaseState.WAITING_FOR_APPROVAL:
         end_request(release.approval, RequestState.VOID, FAILED)
     if release.state in PLANNED:
         hold(release, HoldKind.ERROR, FAILED)
@@ -132,8 +132,7 @@ def hold_restored() -> int:
     with transaction.atomic():
         releases = Release.objects.select_for_update().filter(state__in=PLANNED)
         for release in (held := list(releases)):
-            if release.approval:
-                end_request(release.approval, RequestState.VOID, RESTORED)
+            end_request(release.approval, RequestState.VOID, RESTORED)
             # A worker still follows what was in progress.
             release.wake_at, release.worker_id = hold(release, HoldKind.RESTORED, RESTORED), ""
             release.save(update_fields=["wake_at", "worker_id"])
