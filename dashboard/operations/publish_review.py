@@ -36,8 +36,6 @@ from dashboard.operations.publish_preflight import (
 from dashboard.service.client import publishing_client, run_concurrently
 from dashboard.service.reading import AudienceLookup, ReadResult, read_audience, read_conversation
 
-NO_CONVERSATION = PendingChanges(0, has_conversation=False, ids=())
-
 MAX_PUBLISHES = 100
 """Of an audience: open ones first, then the newest."""
 
@@ -158,8 +156,8 @@ def review_publish(target: PublishTarget, *, with_conversation: bool) -> Publish
     )
     reading = read_audience(page_id, audience_id)
     # If the service has just not responded, the other reads are not waited for.
-    page = _read_page(page_id, page_result if reading.is_live else None, read_at)
-    pending = _read_pending_changes(conversation_result if reading.is_live else None)
+    page = found_page(page_id, page_result if reading.is_live else None, read_at)
+    pending = read_pending_changes(conversation_result if reading.is_live else None)
     snapshot = snapshot_version(target, reading)
     version, live = snapshot.version, snapshot.live
     publication = live_publication(page_id, audience_id)
@@ -235,14 +233,6 @@ def page_status(page: PageItem | None) -> str:
     return PageStatus.ARCHIVED.value if page.archived_at else str(page.status or "")
 
 
-def pending_changes(conversation: Conversation) -> PendingChanges:
-    for value in conversation.unreadable:
-        if value.location == ("pendingChanges",):
-            return PendingChanges(problem=f"{value.path}: {value.problem}.")
-    ids = sorted(_change_id(change) for change in conversation.pending_changes)
-    return PendingChanges(len(ids), ids=tuple(ids))
-
-
 def _change_id(change: Change) -> str:
     """Return the id of a change, or a hash of its texts, which are never stored."""
     texts = repr((change.previous_value, change.new_value))
@@ -257,7 +247,8 @@ def _shown_fields(version: AudienceVersion | None) -> tuple[object, ...] | None:
     return version.version_id, version.version_number, text, version.is_new_page_agent
 
 
-def _read_page(page_id: str, read: Callable[[], PageItem] | None, read_at: datetime) -> FoundPage:
+def found_page(page_id: str, read: Callable[[], PageItem] | None, read_at: datetime) -> FoundPage:
+    """Read and record a page; return its last known state if it can't be read."""
     problem = ""
     if read:
         try:
@@ -272,13 +263,17 @@ def _read_page(page_id: str, read: Callable[[], PageItem] | None, read_at: datet
     return FoundPage(record.page if record else None, problem)
 
 
-def _read_pending_changes(read: Callable[[], Conversation] | None) -> PendingChanges:
+def read_pending_changes(read: Callable[[], Conversation] | None) -> PendingChanges:
     if read is None:
         return PendingChanges()
     try:
         conversation = read()
     except NotFoundError:
-        return NO_CONVERSATION
+        return PendingChanges(0, has_conversation=False, ids=())
     except APIError as error:
         return PendingChanges(problem=str(error))
-    return pending_changes(conversation)
+    for value in conversation.unreadable:
+        if value.location == ("pendingChanges",):
+            return PendingChanges(problem=f"{value.path}: {value.problem}.")
+    ids = sorted(_change_id(change) for change in conversation.pending_changes)
+    return PendingChanges(len(ids), ids=tuple(ids))

@@ -24,19 +24,14 @@ from dashboard.client import (
     ServerError,
 )
 from dashboard.contract.audiences import Audience, AudienceVersion
-from dashboard.contract.conversations import Conversation
-from dashboard.contract.pages import Page
 from dashboard.contract.resource import ListEnvelope
-from dashboard.ledger import recording
 from dashboard.ledger.models import Operation, Publication
 from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import OPEN
 from dashboard.ledger.queries.audiences import live_publications, rolled_back_versions
-from dashboard.ledger.queries.pages import page_last_known
-from dashboard.observability.request_context import tolerate_write_errors
 from dashboard.operations.checking import PublishTarget, snapshot_version
 from dashboard.operations.publish_preflight import Finding, FoundPage, PendingChanges, Severity
-from dashboard.operations.publish_review import NO_CONVERSATION, pending_changes
+from dashboard.operations.publish_review import found_page, read_pending_changes
 from dashboard.releases.drafting import CHECKED_STATES
 from dashboard.releases.models import ItemState, Release, ReleaseItem
 from dashboard.releases.reviewing import ItemReview, changes_since, review_item, stopped_review
@@ -202,7 +197,7 @@ def _read_pages(page_ids: Sequence[str], progress: _Progress) -> dict[str, _Page
 
 
 def _page_reading(page_id: str, listing: _Response, page: _Response) -> _PageReading:
-    reading = _found_page(page_id, page)
+    reading = found_page(page_id, page.get, page.requested_at)
     if isinstance(page.error, NotFoundError) or isinstance(listing.error, NotFoundError):
         stop = Finding(Severity.STOP, "This page no longer exists.", "The service returned 404.")
         return _PageReading(reading, stop=stop)
@@ -213,16 +208,6 @@ def _page_reading(page_id: str, listing: _Response, page: _Response) -> _PageRea
     return _PageReading(reading, audiences)
 
 
-def _found_page(page_id: str, response: _Response) -> FoundPage:
-    if response.error:
-        record = page_last_known(page_id)
-        return FoundPage(record.page if record else None, str(response.error))
-    page: Page = response.value
-    with tolerate_write_errors():
-        recording.record_page(page, read_at=response.requested_at)
-    return FoundPage(page)
-
-
 def _read_conversations(
     items: Sequence[ReleaseItem], progress: _Progress
 ) -> Iterator[tuple[int, PendingChanges]]:
@@ -231,16 +216,7 @@ def _read_conversations(
     for item, response in zip(items, _call_all(calls, progress), strict=True):
         if isinstance(response.error, _SILENT_FOR_ALL):
             raise response.error
-        yield item.pk, _pending_changes(response)
-
-
-def _pending_changes(response: _Response) -> PendingChanges:
-    if isinstance(response.error, NotFoundError):
-        return NO_CONVERSATION
-    if response.error:
-        return PendingChanges(problem=str(response.error))
-    conversation: Conversation = response.value
-    return pending_changes(conversation)
+        yield item.pk, read_pending_changes(response.get)
 
 
 def _call_all(calls: Iterable[Callable[[], Any]], progress: _Progress) -> Iterator[_Response]:
