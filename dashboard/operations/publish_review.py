@@ -156,7 +156,7 @@ def review_publish(target: PublishTarget, *, with_conversation: bool) -> Publish
     )
     reading = read_audience(page_id, audience_id)
     # If the service has just not responded, the other reads are not waited for.
-    page = found_page(page_id, page_result if reading.is_live else None, read_at)
+    page = read_and_record_page(page_id, page_result if reading.is_live else None, read_at)
     pending = read_pending_changes(conversation_result if reading.is_live else None)
     snapshot = snapshot_version(target, reading)
     version, live = snapshot.version, snapshot.live
@@ -247,7 +247,9 @@ def _shown_fields(version: AudienceVersion | None) -> tuple[object, ...] | None:
     return version.version_id, version.version_number, text, version.is_new_page_agent
 
 
-def found_page(page_id: str, read: Callable[[], PageItem] | None, read_at: datetime) -> FoundPage:
+def read_and_record_page(
+    page_id: str, read: Callable[[], PageItem] | None, read_at: datetime
+) -> FoundPage:
     """Read and record a page; return its last known state if it can't be read."""
     problem = ""
     if read:

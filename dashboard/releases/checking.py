@@ -31,7 +31,7 @@ from dashboard.ledger.operations import OPEN
 from dashboard.ledger.queries.audiences import live_publications, rolled_back_versions
 from dashboard.operations.checking import PublishTarget, snapshot_version
 from dashboard.operations.publish_preflight import Finding, FoundPage, PendingChanges, Severity
-from dashboard.operations.publish_review import found_page, read_pending_changes
+from dashboard.operations.publish_review import read_and_record_page, read_pending_changes
 from dashboard.releases.drafting import CHECKED_STATES
 from dashboard.releases.models import ItemState, Release, ReleaseItem
 from dashboard.releases.reviewing import ItemReview, changes_since, review_item, stopped_review
@@ -192,20 +192,18 @@ def _read_pages(page_ids: Sequence[str], progress: _Progress) -> dict[str, _Page
         for response in (listing, page):
             if isinstance(response.error, _SILENT):
                 raise response.error
-        pages[page_id] = _page_reading(page_id, listing, page)
+        audiences, stop = None, None
+        if isinstance(page.error, NotFoundError) or isinstance(listing.error, NotFoundError):
+            headline = "This page no longer exists."
+            stop = Finding(Severity.STOP, headline, "The service returned 404.")
+        elif listing.error:
+            headline = "The audiences of this page can’t be read."
+            stop = Finding(Severity.STOP, headline, str(listing.error))
+        else:
+            audiences = read_audiences(page_id, listing=listing.get, read_at=listing.requested_at)
+        reading = read_and_record_page(page_id, page.get, page.requested_at)
+        pages[page_id] = _PageReading(reading, audiences, stop)
     return pages
-
-
-def _page_reading(page_id: str, listing: _Response, page: _Response) -> _PageReading:
-    reading = found_page(page_id, page.get, page.requested_at)
-    if isinstance(page.error, NotFoundError) or isinstance(listing.error, NotFoundError):
-        stop = Finding(Severity.STOP, "This page no longer exists.", "The service returned 404.")
-        return _PageReading(reading, stop=stop)
-    if listing.error:
-        headline = "The audiences of this page can’t be read."
-        return _PageReading(reading, stop=Finding(Severity.STOP, headline, str(listing.error)))
-    audiences = read_audiences(page_id, listing=listing.get, read_at=listing.requested_at)
-    return _PageReading(reading, audiences)
 
 
 def _read_conversations(
@@ -257,6 +255,11 @@ def _review(
     others = [
         version.version_number for version in in_flight if version.version_id != item.version_id
     ]
+    more = []
+    if len(others) < len(in_flight):
+        headline = f"Publishing version {item.version_number} hasn’t finished."
+        detail = "It was requested outside this release."
+        more.append(Finding(Severity.RISK, headline, detail, "versions"))
     review = review_item(
         reading,
         snapshot_version(target, reading).version,
@@ -265,20 +268,11 @@ def _review(
         pending_change_ids=None if changes.ids is None else [*changes.ids],
         others_in_flight=others,
         taken_back_by=recorded.taken_back_by(item),
-        more=[_same_in_flight(item)] if len(others) < len(in_flight) else [],
+        more=more,
         is_list_complete=not page_reading.audiences.value.has_more,
     )
     live_by = recorded.published_by(item, review.live) if review.live else ""
     return replace(review, live_by=live_by)
-
-
-def _same_in_flight(item: ReleaseItem) -> Finding:
-    return Finding(
-        Severity.RISK,
-        f"Publishing version {item.version_number} hasn’t finished.",
-        "It was requested outside this release.",
-        "versions",
-    )
 
 
 def review_columns(item: ReleaseItem, review: ItemReview) -> dict[str, Any]:
@@ -291,7 +285,6 @@ def review_columns(item: ReleaseItem, review: ItemReview) -> dict[str, Any]:
         "live_body": live.to_json() if live else "",
         "live_version_id": live.version_id if live else "",
         "live_version_number": live.version_number if live else None,
-        **_counted_words(item, version, live),
         "page_status": review.page_status,
         "pending_change_ids": review.pending_change_ids,
         "findings": [asdict(finding) for finding in review.findings],
@@ -301,18 +294,12 @@ def review_columns(item: ReleaseItem, review: ItemReview) -> dict[str, Any]:
     }
     if changes_since(item, review):
         columns |= {"reviewed_at": None, "reviewed_by_name": ""}
-    return columns
-
-
-def _counted_words(
-    item: ReleaseItem, version: AudienceVersion, live: AudienceVersion | None
-) -> dict[str, int]:
-    """Return the columns of words added and removed; {} if both texts are as counted before."""
     texts = _text(live), _text(version)
-    if item.digest and texts == (_text(item.live_version), _text(item.version)):
-        return {}
-    difference = compare_texts(*texts)
-    return {"words_added": difference.added, "words_removed": difference.removed}
+    # Both texts may be as counted before.
+    if not item.digest or texts != (_text(item.live_version), _text(item.version)):
+        difference = compare_texts(*texts)
+        columns |= {"words_added": difference.added, "words_removed": difference.removed}
+    return columns
 
 
 def _text(version: AudienceVersion | None) -> str:

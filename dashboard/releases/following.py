@@ -12,7 +12,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from dashboard import clock
 from dashboard.client import APIError, NotFoundError
 from dashboard.clock import in_words
-from dashboard.contract.audiences import Audience, AudienceVersion
+from dashboard.contract.audiences import Audience
 from dashboard.contract.resource import ListEnvelope
 from dashboard.ledger.models import AudienceRecord, Operation
 from dashboard.ledger.models.operations import Outcome
@@ -81,17 +81,13 @@ def items_to_check(items: Sequence[ReleaseItem]) -> list[ReleaseItem]:
     """
     now = clock.now()
     waiting = [item for item in items if item.state == ItemState.WAITING]
-    if not _is_stale(waiting[0], now, MAX_CHECK_AGE) and not _was_read_before_unknown(
-        waiting[0], items
-    ):
+    checked_at = waiting[0].checked_at
+    unknown = [item.settled_at for item in items if item.state == ItemState.UNKNOWN]
+    is_before_unknown = any(at and checked_at and at >= checked_at for at in unknown)
+    if not is_before_unknown and not _is_stale(waiting[0], now, MAX_CHECK_AGE):
         return []
     pace = sum(1 for item in items if item.sent_at and now - item.sent_at < MAX_CHECK_AGE)
     return waiting[: min(pace + 1, MAX_CHECKED)]
-
-
-def _was_read_before_unknown(first: ReleaseItem, items: Iterable[ReleaseItem]) -> bool:
-    unknown = [item.settled_at for item in items if item.state == ItemState.UNKNOWN]
-    return any(at and first.checked_at and at >= first.checked_at for at in unknown)
 
 
 def _is_stale(item: ReleaseItem, now: datetime, max_age: timedelta = MAX_READ_AGE) -> bool:
@@ -255,14 +251,10 @@ def listed_change(item: ReleaseItem, listing: Listing | None) -> str:
         pending_change_ids=ids,
         is_list_complete=not listing.value.has_more,
     )
-    live_by = _published_by(item, review.live) if review.live else ""
+    live_by = ""
+    if review.live and review.live.version_id != item.live_version_id:
+        publication = live_publication(item.page_id, item.audience_id)
+        if publication and publication.version_id == review.live.version_id:
+            live_by = publication.actor_name
     # The list doesn't have the page's status: that is compared when everything is read.
     return changes_since(item, replace(review, page_status=item.page_status, live_by=live_by))
-
-
-def _published_by(item: ReleaseItem, live: AudienceVersion) -> str:
-    if live.version_id == item.live_version_id:
-        return ""
-    publication = live_publication(item.page_id, item.audience_id)
-    is_recorded = publication and publication.version_id == live.version_id
-    return publication.actor_name if publication and is_recorded else ""

@@ -41,21 +41,13 @@ def reason_to_hold(release: Release) -> tuple[HoldKind, str] | None:
         return HoldKind.SILENT, paused
     if inactive > TOLERANCE:
         return HoldKind.LATE, f"No worker ran for {in_minutes(inactive)}."
-    if refusal := _refusal(release):
-        return refusal
-    if _ends_in_unknown(release):
-        unknown = f"The last {MAX_UNKNOWN_IN_A_ROW} publishes have an unknown outcome."
-        return HoldKind.SILENT, unknown
-    return None
-
-
-def _refusal(release: Release) -> tuple[HoldKind, str] | None:
     kind = OperationKind.PUBLISH_VERSION
     if problem := right_problem(release.owner, release.owner_name, kind):
         return HoldKind.NOT_ALLOWED, problem
     if problem := release_refusal(release):
         return HoldKind.NOT_APPROVED, problem
-    return None
+    unknown = f"The last {MAX_UNKNOWN_IN_A_ROW} publishes have an unknown outcome."
+    return (HoldKind.SILENT, unknown) if _ends_in_unknown(release) else None
 
 
 def _ends_in_unknown(release: Release) -> bool:

@@ -79,7 +79,6 @@ def review_item(
     item, and so does an audience that a complete list does not have.
     """
     audience = reading.value.audience
-    is_gone = is_list_complete and not reading.value.listed
     unexpected = findings(
         reading,
         version,
@@ -88,14 +87,17 @@ def review_item(
         others_in_flight=others_in_flight,
         taken_back_by=taken_back_by,
     )
-    stops = list(_stops(version, is_gone=is_gone))
+    stops = []
+    if is_list_complete and not reading.value.listed:
+        headline = "This audience no longer exists."
+        stops.append(Finding(Severity.STOP, headline, "The service doesn’t list it."))
+    canceled = f"{_name(version)} was canceled."
+    if version and version.status == VersionStatus.CANCELLED:
+        stops.append(Finding(Severity.STOP, canceled, "It can’t be published.", "versions"))
     if stops:
         # The findings that say the same less severely.
-        milder = {f"{_name(version)} was canceled.", "This audience isn’t in the service’s list."}
-        unexpected = [
-            *stops,
-            *(finding for finding in unexpected if finding.headline not in milder),
-        ]
+        milder = (canceled, "This audience isn’t in the service’s list.")
+        unexpected = [finding for finding in unexpected if finding.headline not in milder]
     return ItemReview(
         version=version,
         live=audience.published_version,
@@ -103,7 +105,10 @@ def review_item(
         page_status=page_status(page.page),
         is_archived=bool(audience.archived_at),
         pending_change_ids=pending_change_ids,
-        findings=sorted([*unexpected, *more], key=_rank),
+        findings=sorted(
+            [*stops, *unexpected, *more],
+            key=lambda finding: list(reversed(Severity)).index(finding.severity),
+        ),
     )
 
 
@@ -196,21 +201,8 @@ def board_digest(release: Release, items: Iterable[ReleaseItem] | None = None) -
     return hashlib.sha256(repr(content).encode()).hexdigest()
 
 
-def _rank(finding: Finding) -> int:
-    return list(reversed(Severity)).index(finding.severity)
-
-
 def _name(version: AudienceVersion | None) -> str:
     return f"Version {version.version_number}" if version else "This version"
-
-
-def _stops(version: AudienceVersion | None, *, is_gone: bool) -> Iterator[Finding]:
-    if is_gone:
-        headline = "This audience no longer exists."
-        yield Finding(Severity.STOP, headline, "The service doesn’t list it.")
-    if version and version.status == VersionStatus.CANCELLED:
-        headline = f"{_name(version)} was canceled."
-        yield Finding(Severity.STOP, headline, "It can’t be published.", "versions")
 
 
 def _differences(item: ReleaseItem, review: ItemReview) -> Iterator[str]:

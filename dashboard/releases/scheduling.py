@@ -5,7 +5,6 @@ Both make a release of one.
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -117,18 +116,14 @@ def _same_release(
         if planned.version_id == version_id and is_wanted:
             return Release.objects.get(pk=planned.release_id)
         if planned.release_state != ReleaseState.HELD:
+            doing = "scheduled" if planned.due_at else "waiting to be sent"
+            if planned.release_state == ReleaseState.WAITING_FOR_APPROVAL:
+                doing = "waiting for an approval"
             raise ReleaseError(
-                f"Version {planned.version_number} of this audience is already "
-                f"{_how(planned)} in the release “{planned.release_name}”. "
-                "Change that release instead."
+                f"Version {planned.version_number} of this audience is already {doing} in the "
+                f"release “{planned.release_name}”. Change that release instead."
             )
     return None
-
-
-def _how(planned: Any) -> str:
-    if planned.release_state == ReleaseState.WAITING_FOR_APPROVAL:
-        return "waiting for an approval"
-    return "scheduled" if planned.due_at else "waiting to be sent"
 
 
 def _require_as_reviewed(item: ReleaseItem, review: PublishReview) -> None:

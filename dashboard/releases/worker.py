@@ -10,7 +10,7 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from threading import Event, Thread
@@ -80,7 +80,12 @@ class Schedule:
         """Return the tasks that are due, and in how many seconds to check again. One query."""
         try:
             self._beat()
-            times = list(self._times())
+            row = self._earliest.first(self._worker_id) or ()
+            times = [
+                (task, at)
+                for (task, _), value in zip(self._columns.values(), row, strict=False)
+                if (at := read_date(value) if isinstance(value, str) else value)
+            ]
         except Error:
             _logger.exception("The database failed")
             close_old_connections()
@@ -111,13 +116,6 @@ class Schedule:
         columns = {name: query for name, (_, query) in self._columns.items()}
         return own.annotate(**columns).values_list(*columns)
 
-    def _times(self) -> Iterator[tuple[WorkerTask, datetime]]:
-        row = self._earliest.first(self._worker_id) or ()
-        for (task, _), value in zip(self._columns.values(), row, strict=False):
-            at = read_date(value) if isinstance(value, str) else value
-            if at:
-                yield task, at
-
     def _beat(self) -> None:
         """Write the heartbeat now and then, and at first remove those of dead workers."""
         seconds = time.monotonic()
@@ -145,7 +143,7 @@ def run_worker(
     """
     schedule = Schedule(worker_id, (*RELEASE_TASKS, *tasks))
     threads = {
-        (task, 0): Thread(target=_repeat, args=(task, worker_id, stop))
+        (task, 0): Thread(target=_run, args=(task, worker_id, stop))
         for task in tasks
         if task.every_s
     }
@@ -171,29 +169,20 @@ def run_worker(
 
 
 def _run(task: WorkerTask, worker_id: str, stop: Event) -> None:
-    try:
-        _try(task, worker_id, stop)
-    finally:
-        connections.close_all()
-
-
-def _repeat(task: WorkerTask, worker_id: str, stop: Event) -> None:
-    """Run a task at its interval until stopped, by one connection: a new one takes 2 ms."""
+    """Run a task; one with an interval until stopped, by one connection: a new one takes 2 ms."""
     try:
         while not stop.is_set():
-            _try(task, worker_id, stop)
+            try:
+                task.run(worker_id, stop)
+            except Exception:
+                # A claim ends by itself, and then what was claimed is tried again.
+                _logger.exception("A task of the worker failed")
+                close_old_connections()
+            if not task.every_s:
+                return
             stop.wait(task.every_s)
     finally:
         connections.close_all()
-
-
-def _try(task: WorkerTask, worker_id: str, stop: Event) -> None:
-    try:
-        task.run(worker_id, stop)
-    except Exception:
-        # A claim ends by itself, and then what was claimed is tried again.
-        _logger.exception("A task of the worker failed")
-        close_old_connections()
 
 
 def in_states(states: Sequence[str]) -> QuerySet[Release]:
