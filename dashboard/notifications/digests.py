@@ -1,7 +1,6 @@
 """The morning's digest: what a user follows or has not read, once a day by e-mail."""
 
 from datetime import date, datetime, timedelta
-from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -34,20 +33,17 @@ def make_digests(now: datetime) -> int:
     """Make the digests that are due; return how many. One query if none is, or e-mail is off."""
     if not is_email_on():
         return 0
-    due = [(pk, day) for pk, *row in _users() if (day := due_day(now, *row))]
-    digests: list[bool] = []
-    attempt_each(due, lambda row: digests.append(_make_digest(*row, now)))
-    return sum(digests)
-
-
-def _users() -> "QuerySet[User, Any]":
-    """Return the users who may get a digest, with their settings, or nulls for the defaults."""
     chosen = NotificationSettings.objects.filter(user=OuterRef("pk"))
     users = User.objects.filter(is_active=True).filter(~Q(email="") | Q(preferences__email__gt=""))
     users = users.exclude(Exists(chosen.filter(has_digest=False)))
+    # Null for a default.
     names = ("time_zone", "digest_hour", "digested_on")
     columns = {f"chosen_{name}": Subquery(chosen.values(name)[:1]) for name in names}
-    return users.annotate(**columns).values_list("pk", *columns)
+    rows = users.annotate(**columns).values_list("pk", *columns)
+    due = [(pk, day) for pk, *row in rows if (day := due_day(now, *row))]
+    digests: list[bool] = []
+    attempt_each(due, lambda row: digests.append(_make_digest(*row, now)))
+    return sum(digests)
 
 
 def due_day(

@@ -89,24 +89,19 @@ def send_email(user: User, message: OutgoingMessage) -> DeliveryResult:
 def send(email: EmailMessage) -> DeliveryResult:
     try:
         email.send()
-    except (smtplib.SMTPException, OSError) as error:
-        return _failure(error)
-    except (ValueError, UnicodeError):
+    except smtplib.SMTPRecipientsRefused as error:
+        code = next(iter(error.recipients.values()), (0, b""))[0]
+        return DeliveryResult("The mail server rejected the recipient.", code or None)
+    except smtplib.SMTPDataError as error:
+        return DeliveryResult("The mail server rejected the message.", error.smtp_code)
+    except smtplib.SMTPResponseException as error:
+        sentence = "The mail server rejected the sender or the sign-in."
+        return DeliveryResult(sentence, error.smtp_code, is_shared=True)
+    except (smtplib.SMTPException, OSError):
+        return DeliveryResult("The mail server can’t be reached.", is_shared=True)
+    except ValueError:
         return DeliveryResult("The e-mail address isn’t valid.", is_final=True)
     return DeliveryResult()
-
-
-def _failure(error: smtplib.SMTPException | OSError) -> DeliveryResult:
-    match error:
-        case smtplib.SMTPRecipientsRefused(recipients=refused):
-            code = next(iter(refused.values()), (0, b""))[0]
-            return DeliveryResult("The mail server rejected the recipient.", code or None)
-        case smtplib.SMTPDataError(smtp_code=code):
-            return DeliveryResult("The mail server rejected the message.", code)
-        case smtplib.SMTPResponseException(smtp_code=code):
-            sentence = "The mail server rejected the sender or the sign-in."
-            return DeliveryResult(sentence, code, is_shared=True)
-    return DeliveryResult("The mail server can’t be reached.", is_shared=True)
 
 
 def email_of(user: User, message: OutgoingMessage) -> EmailMessage:

@@ -32,33 +32,24 @@ class AudienceChange(NamedTuple):
 
 
 def on_pages_changed(changes: Sequence[tuple[Any, PageRecord]], **_: Any) -> None:
-    drafts = {
-        page.page_id: _page_draft(before, page, words)
-        for before, page in changes
-        if before and (words := _page_words(before, page))
-    }
+    drafts = {}
+    for before, page in changes:
+        words = []
+        if before and page.name != before.name:
+            words.append(f"was {before.name}")
+        if before and page.status != before.status:
+            words.append(f"is {page.status or 'without a status'}")
+        if words:
+            drafts[page.page_id] = Draft(
+                f"followed:{digest_of(page.page_id, before.changed_at)}",
+                Subject(reverse("page-detail", args=[page.page_id]), page_id=page.page_id),
+                {"name": page.name or page.page_id, "changes": ", ".join(words)},
+            )
     if drafts:
         with transaction.atomic():
             follows = Follow.objects.filter(page_id__in=drafts, audience_id="")
             followed = set(follows.values_list("page_id", flat=True))
             record_events(KIND, [drafts[page_id] for page_id in followed])
-
-
-def _page_words(before: Any, page: PageRecord) -> list[str]:
-    words = []
-    if page.name != before.name:
-        words.append(f"was {before.name}")
-    if page.status != before.status:
-        words.append(f"is {page.status or 'without a status'}")
-    return words
-
-
-def _page_draft(before: Any, page: PageRecord, words: list[str]) -> Draft:
-    return Draft(
-        f"followed:{digest_of(page.page_id, before.changed_at)}",
-        Subject(reverse("page-detail", args=[page.page_id]), page_id=page.page_id),
-        {"name": page.name or page.page_id, "changes": ", ".join(words)},
-    )
 
 
 def on_audiences_changed(

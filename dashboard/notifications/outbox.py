@@ -65,14 +65,29 @@ def _bundle_of(
     channel: Channel, user_id: int | None, target_id: int | None, *, now: datetime
 ) -> bool:
     """Make one message of what is due to a recipient; return whether there is one now."""
-    if not _lock_recipient(user_id, target_id):
+    rows: QuerySet[Any] = User.objects.filter(pk=user_id or 0)
+    if target_id:
+        rows = WebhookTarget.objects.filter(pk=target_id)
+    can_skip = connection.features.has_select_for_update_skip_locked
+    # Not its key: events that refer to it are recorded meanwhile.
+    locked = rows.select_for_update(skip_locked=can_skip, no_key=True)
+    if not locked.order_by("pk").values_list("pk", flat=True):
         return False
     window, longest = (timedelta(seconds=seconds) for seconds in settings.NOTIFICATION_WINDOW_S)
     items = _unsent_items(channel).filter(_to(user_id, target_id), due_at__lte=now + window)
     due = dict(items.values_list("pk", "due_at"))
     if not is_ready(due.values(), now, window=window, longest=longest):
         return False
-    if blocked_until := _blocked_until(channel, user_id, target_id):
+    failing = Delivery.objects.filter(
+        _to(user_id, target_id),
+        channel=channel,
+        state=DeliveryState.WAITING,
+        attempts__gt=0,
+        digest_on=None,
+        new_address="",
+    )
+    # Until an earlier message is tried again, so that all since then is one message.
+    if blocked_until := failing.values_list("wake_at", flat=True).first():
         items.filter(pk__in=due).update(due_at=min(blocked_until, now + BLOCKED_FOR))
         return False
     delivery = new_delivery(channel, user_id=user_id, target_id=target_id, now=now)
@@ -94,29 +109,6 @@ def new_delivery(
         wake_at=now,
         retry_until=now + RETRIED_FOR,
     )
-
-
-def _lock_recipient(user_id: int | None, target_id: int | None) -> bool:
-    rows: QuerySet[Any] = User.objects.filter(pk=user_id or 0)
-    if target_id:
-        rows = WebhookTarget.objects.filter(pk=target_id)
-    can_skip = connection.features.has_select_for_update_skip_locked
-    # Not its key: events that refer to it are recorded meanwhile.
-    locked = rows.select_for_update(skip_locked=can_skip, no_key=True)
-    return locked.order_by("pk").values_list("pk", flat=True).first() is not None
-
-
-def _blocked_until(channel: Channel, user_id: int | None, target_id: int | None) -> datetime | None:
-    """Return when an earlier message is tried again, so that all since then is one message."""
-    failing = Delivery.objects.filter(
-        _to(user_id, target_id),
-        channel=channel,
-        state=DeliveryState.WAITING,
-        attempts__gt=0,
-        digest_on=None,
-        new_address="",
-    )
-    return failing.values_list("wake_at", flat=True).first()
 
 
 def due_receivers(now: datetime) -> list[DueReceiver]:

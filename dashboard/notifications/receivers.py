@@ -83,7 +83,9 @@ def on_operation_ended(operation: Operation, **_: Any) -> None:
         # Users who create a page or change a webhook see at once that it was accepted.
         if operation.kind != OperationKind.PUBLISH_VERSION:
             return
-    elif _is_sent_by_a_release(operation):
+    elif ReleaseItem.objects.filter(
+        operation=operation, release__owner=operation.actor_id
+    ).exists():
         return
     record_event(
         KIND_OF_OUTCOME[outcome],
@@ -250,26 +252,22 @@ def on_emergency(operation: Operation, **_: Any) -> None:
 
 
 def on_published_outside(publications: Sequence[Publication], **_: Any) -> None:
-    drafts = [_outside_draft(publication) for publication in publications]
-    record_events("published_outside", drafts)
-
-
-def _outside_draft(publication: Publication) -> Draft:
-    page_id, audience_id = publication.page_id, publication.audience_id
-    return Draft(
-        f"outside:{publication.pk}",
-        Subject(
+    drafts = []
+    for publication in publications:
+        page_id, audience_id = publication.page_id, publication.audience_id
+        subject = Subject(
             reverse("audience-detail", args=[page_id, audience_id]),
             page_id=page_id,
             audience_id=audience_id,
             version_id=publication.version_id,
-        ),
-        {
+        )
+        facts = {
             "version": publication.version_number,
             "audience": publication.audience_name or audience_id,
             "page": publication.page_name or page_id,
-        },
-    )
+        }
+        drafts.append(Draft(f"outside:{publication.pk}", subject, facts))
+    record_events("published_outside", drafts)
 
 
 def on_deviations(deviations: Sequence[DeviationRecord], **_: Any) -> None:
@@ -316,11 +314,6 @@ def facts_of(operation: Operation) -> dict[str, Any]:
         "audience": name,
         "actor": operation.actor_name,
     }
-
-
-def _is_sent_by_a_release(operation: Operation) -> bool:
-    items = ReleaseItem.objects.filter(operation=operation)
-    return items.filter(release__owner=operation.actor_id).exists()
 
 
 def _release_path(release: Release) -> str:

@@ -55,7 +55,12 @@ def _notify(claim: Claim[Event]) -> None:
     with claim.locked() as event:
         kind = KINDS[event.kind]
         users = _recipients(kind, event)
-        items = [*(_notify_users(kind, event, users) if users else ()), *_items_for_teams(event)]
+        items = list(_notify_users(kind, event, users)) if users else []
+        items += [
+            DeliveryItem(event=event, channel=Channel.WEBHOOK, target=target)
+            for target in WebhookTarget.objects.filter(user=None, is_active=True)
+            if event.kind in target.kinds
+        ]
         if items:
             _put_into_outbox(items, urgent_for=event.owner_ids if kind.is_failure else ())
         claim.let_go(None)
@@ -78,7 +83,10 @@ def _recipients(kind: Kind, event: Event) -> list[User]:
             case Recipients.OWNERS:
                 ids.update(event.owner_ids)
             case Recipients.FOLLOWERS:
-                ids.update(_follower_ids(event))
+                changed = {event.audience_id}
+                followed = changed if event.kind == FOLLOWED_CHANGED else changed | {""}
+                follows = Follow.objects.filter(page_id=event.page_id, audience_id__in=followed)
+                ids.update(follows.values_list("user_id", flat=True))
             case Recipients.APPROVERS:
                 ids.update(user.pk for user in _approvers(event))
             case Recipients.PUBLISHERS | Recipients.ADMINISTRATORS:
@@ -87,12 +95,6 @@ def _recipients(kind: Kind, event: Event) -> list[User]:
         ids.discard(event.actor_id or 0)
     users = User.objects.select_related("preferences")
     return list(users.filter(pk__in=ids, is_active=True)) if ids else []
-
-
-def _follower_ids(event: Event) -> "QuerySet[Follow, int]":
-    ids = {event.audience_id} if event.kind == FOLLOWED_CHANGED else {event.audience_id, ""}
-    follows = Follow.objects.filter(page_id=event.page_id, audience_id__in=ids)
-    return follows.values_list("user_id", flat=True)
 
 
 def _approvers(event: Event) -> list[User]:
@@ -150,15 +152,6 @@ def _notify_users(kind: Kind, event: Event, users: list[User]) -> Iterator[Deliv
         yield DeliveryItem(
             event=event, channel=Channel.WEBHOOK, user_id=target.user_id, target=target
         )
-
-
-def _items_for_teams(event: Event) -> list[DeliveryItem]:
-    targets = WebhookTarget.objects.filter(user=None, is_active=True)
-    return [
-        DeliveryItem(event=event, channel=Channel.WEBHOOK, target=target)
-        for target in targets
-        if event.kind in target.kinds
-    ]
 
 
 def _put_into_outbox(items: list[DeliveryItem], *, urgent_for: Collection[int]) -> None:

@@ -119,23 +119,19 @@ def turn_off(target: WebhookTarget, reason: str) -> None:
 def body_of(message: OutgoingMessage, format: str) -> bytes:  # noqa: A002  # as the column
     """Return the body, the same in every attempt."""
     if format == WebhookFormat.SLACK:
-        return json.dumps({"text": _slack_text(message)}).encode()
+        lines = [
+            f"{words_of(event).translate(_ESCAPED_BY_SLACK)} <{link_to(event.path)}|Open>"
+            for event in message.events
+        ]
+        if message.more:
+            lines.append(f"And {message.more} more. <{link_to_page(email.HISTORY_PAGE)}|Show all>")
+        return json.dumps({"text": "\n".join(lines)}).encode()
     payload = {
         "type": "pressroom.notifications",
         "timestamp": (message.events[-1].at if message.events else clock.now()).isoformat(),
         "data": {"total": message.total, "events": [fields_of(event) for event in message.events]},
     }
     return json.dumps(payload).encode()
-
-
-def _slack_text(message: OutgoingMessage) -> str:
-    lines = [
-        f"{words_of(event).translate(_ESCAPED_BY_SLACK)} <{link_to(event.path)}|Open>"
-        for event in message.events
-    ]
-    if message.more:
-        lines.append(f"And {message.more} more. <{link_to_page(email.HISTORY_PAGE)}|Show all>")
-    return "\n".join(lines)
 
 
 DELIVER_EMAILS, DELIVER_WEBHOOKS = (

@@ -5,8 +5,7 @@ one time to the next is in the database.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -166,13 +165,9 @@ def watch_publishes(now: datetime) -> None:
         if progress.stage == Stage.IN_PROGRESS and progress.is_long:
             _record_stuck(operation, progress, usual)
 
-    attempt_each(_in_turn(fresh, now), watch)
-
-
-def _in_turn(operations: Sequence[Operation], now: datetime) -> Sequence[Operation]:
-    """Return some of the operations, others each time: one that isn't stuck may stay among them."""
-    start = int(now.timestamp() / WATCH_S) * MAX_READS % max(1, len(operations))
-    return [*operations[start:], *operations[:start]][:MAX_READS]
+    # Others each time: one that isn't stuck may stay among them.
+    start = int(now.timestamp() / WATCH_S) * MAX_READS % max(1, len(fresh))
+    attempt_each([*fresh[start:], *fresh[:start]][:MAX_READS], watch)
 
 
 def _record_stuck(
@@ -214,10 +209,15 @@ def ongoing_outage(now: datetime) -> WatchedOutage | None:
 
 def note_service(now: datetime, *, is_reachable: bool, reason: str = "") -> None:
     """Record whether the service responded. Workers share one row; any response counts."""
-    with _locked_state(SERVICE, now) as state:
+    with transaction.atomic():
+        WatchState.objects.get_or_create(name=SERVICE, defaults={"changed_at": now})
+        state = WatchState.objects.select_for_update().get(name=SERVICE)
         before = WatchedOutage.from_json(state.value)
         after = None if is_reachable else after_failure(before, now, reason)
-        state.value = after.to_json() if after else {}
+        value = after.to_json() if after else {}
+        if value != state.value:
+            state.value, state.changed_at = value, now
+            state.save(update_fields=["value", "changed_at"])
         was_reported = before is not None and before.is_reported
         if before and was_reported and after is None:
             _record_outage("service_back", "back", before, now)
@@ -228,18 +228,6 @@ def note_service(now: datetime, *, is_reachable: bool, reason: str = "") -> None
 def _record_outage(kind: str, key: str, outage: WatchedOutage, now: datetime) -> None:
     key = f"{key}:{outage.since:%Y%m%d%H%M%S%f}"
     record_event(kind, key, Subject(reverse("service-watch")), {"minutes": outage.minutes(now)})
-
-
-@contextmanager
-def _locked_state(name: str, now: datetime) -> Iterator[WatchState]:
-    with transaction.atomic():
-        WatchState.objects.get_or_create(name=name, defaults={"changed_at": now})
-        state = WatchState.objects.select_for_update().get(name=name)
-        before = state.value
-        yield state
-        if state.value != before:
-            state.changed_at = now
-            state.save(update_fields=["value", "changed_at"])
 
 
 def watch_receiver(now: datetime) -> None:
