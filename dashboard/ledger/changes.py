@@ -163,6 +163,17 @@ def body_digest(body: str) -> str:
     return hashlib.blake2b(body.encode(), digest_size=16).hexdigest()
 
 
+def update_last_seen(
+    records: QuerySet[Any], changes: ChangeSet[KnownT, ModelT], now: datetime
+) -> bool:
+    """Update `last_seen_at` of unchanged objects; False if they were changed meanwhile."""
+    if not changes.stale:
+        return True
+    digests = [changes.before[key].digest for key in changes.stale]
+    unchanged = records.filter(digest__in=digests, last_seen_at__lt=now)
+    return unchanged.update(last_seen_at=now) == len(changes.stale)
+
+
 def upsert_newer(
     rows: Sequence[models.Model],
     *,

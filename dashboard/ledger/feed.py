@@ -24,7 +24,7 @@ from django.utils.crypto import salted_hmac
 
 from dashboard import clock
 from dashboard.compiled_query import CompiledQuery
-from dashboard.ledger.models import FeedEntry, Installation
+from dashboard.ledger.models import FeedEntry, FeedKind, Installation
 from dashboard.work.tasks import WorkerTask
 
 MAX_ENTRIES = 500
@@ -74,6 +74,16 @@ def add(*entries: FeedEntry) -> None:
                 f"INSERT INTO ledger_feedentry ({', '.join(_WRITTEN)}) VALUES {rows_sql}",  # noqa: S608
                 values,
             )
+
+
+def add_changed(kind: FeedKind, pairs: Iterable[tuple[Any, Any]]) -> None:
+    """Add pages or audiences whose recorded body differs from the row before, or that are new."""
+    entries = [
+        FeedEntry(kind=kind, page_id=record.page_id, audience_id=getattr(record, "audience_id", ""))
+        for before, record in pairs
+        if before is None or before.digest != record.digest
+    ]
+    add(*entries)
 
 
 def changes_since(cursor: str | None) -> Changes:

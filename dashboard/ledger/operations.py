@@ -20,8 +20,9 @@ from django.utils.crypto import salted_hmac
 
 from dashboard import clock
 from dashboard.clock import interrupted_after
+from dashboard.ledger import feed
 from dashboard.ledger.attribution import disown
-from dashboard.ledger.models import Attempt, FeedEntry, Installation, Operation
+from dashboard.ledger.models import Attempt, FeedEntry, FeedKind, Installation, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome, actor_name
 from dashboard.ledger.signals import emergency_begun, operation_ended
 from dashboard.texts import redact_secret
@@ -162,6 +163,7 @@ def begin(
                 note=note,
                 **asdict(target),
             )
+            _add_to_feed(operation, actor)
             if operation.emergency_reason:
                 emergency_begun.send_robust(sender=Operation, operation=operation)
             return operation, _create_attempt(operation, 1, actor, now, clearance.digest)
@@ -198,6 +200,7 @@ def begin_retry(operation: Operation, *, actor: User, digest: str = "") -> Attem
         unknown = Operation.objects.filter(pk=operation.pk, outcome=Outcome.UNKNOWN)
         if not unknown.update(outcome=Outcome.SENDING, changed_at=clock.now()):
             return None
+        _add_to_feed(operation, actor)
         number = operation.attempts.count() + 1
         return _create_attempt(operation, number, actor, clock.now(), digest)
 
@@ -222,6 +225,7 @@ def end(attempt: Attempt, result: AttemptResult) -> Operation:
         if operation.outcome in OPEN:
             outcomes = set(operation.attempts.values_list("outcome", flat=True))
             _set_outcome(operation, combined_outcome(outcomes), now)
+        _add_to_feed(operation)
     return operation
 
 
@@ -241,6 +245,8 @@ def settle(operation: Operation, outcome: Outcome, *, detail: str, page_id: str 
         is_proved = outcome == Outcome.ACCEPTED or operation.changed_at == checked.changed_at
         if is_proved and operation.outcome in OPEN and outcome not in OPEN:
             _set_outcome(operation, outcome, now)
+        if (operation.outcome, operation.check_result) != (checked.outcome, checked.check_result):
+            _add_to_feed(operation)
     return operation
 
 
@@ -308,6 +314,7 @@ def mark_unknown(attempts: QuerySet[Attempt]) -> int:
         lost = list(Operation.objects.filter(pk__in=sending).exclude(pk__in=in_flight))
         for operation in lost:
             _set_outcome(operation, Outcome.UNKNOWN, clock.now())
+            _add_to_feed(operation)
     return len(lost)
 
 
@@ -322,6 +329,22 @@ def _create_attempt(
         sent_at=now,
         digest=digest,
     )
+
+
+def _add_to_feed(operation: Operation, actor: User | None = None) -> None:
+    """Add an operation, and the subscription that it changes, which has no page."""
+    actor_id = actor.pk if actor else None
+    entry = FeedEntry(
+        kind=FeedKind.OPERATION,
+        page_id=operation.page_id,
+        audience_id=operation.audience_id,
+        object_id=operation.operation_key,
+        actor_id=actor_id,
+    )
+    webhook = FeedEntry(
+        kind=FeedKind.SUBSCRIPTION, object_id=operation.subscription_id, actor_id=actor_id
+    )
+    feed.add(entry, *([webhook] if operation.subscription_id else []))
 
 
 def _set_outcome(operation: Operation, outcome: Outcome, now: datetime) -> None:

@@ -2,9 +2,10 @@
 
 A list of 50 costs one query if nothing changed. If something did, the stored rows are compared once
 more under the lock of the page, changed rows are written (one query for 40 audiences), and so are
-their versions, flags and the list's total. If a version went live, three to six more record its
-publication (`publications.py`), and if it was published outside Pressroom, some ten more notify of
-that. If something changed that users can follow, three more look for followers.
+their versions, flags, the list's total and the entries of the change feed. If a version went live,
+three to six more record its publication (`publications.py`), and if it was published outside
+Pressroom, some ten more notify of that. If something changed that users can follow, three more look
+for followers.
 
 `read_at` is when the request began, also of the response to a change: a response never overwrites
 what a later request has returned, whichever arrives first.
@@ -16,7 +17,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import connection, transaction
-from django.db.models import F, QuerySet
+from django.db.models import F
 
 from dashboard import clock
 from dashboard.contract.audiences import Audience, AudienceVersion
@@ -24,21 +25,23 @@ from dashboard.contract.pages import PageItem
 from dashboard.contract.resource import ListEnvelope
 from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.contract.wire import WireModel, read_date
+from dashboard.ledger import feed
 from dashboard.ledger.changes import (
     PAGES_LIST,
     ChangeSet,
     KnownAudience,
     KnownPage,
-    KnownT,
-    ModelT,
     audiences_unread,
     body_digest,
     compare_audiences,
     compare_pages,
+    update_last_seen,
     upsert_newer,
 )
 from dashboard.ledger.models import (
     AudienceRecord,
+    FeedEntry,
+    FeedKind,
     ListTotal,
     PageRecord,
     SubscriptionRecord,
@@ -71,7 +74,9 @@ def record_pages(response: ListEnvelope[Any], *, read_at: datetime | None = None
     if any(record.total_count == response.total_count for record in before.values()):
         return
     total = ListTotal(list_name=PAGES_LIST, total_count=response.total_count, seen_at=now)
-    upsert_newer([total], unique=["list_name"], moment="seen_at")
+    with transaction.atomic(savepoint=False):
+        if upsert_newer([total], unique=["list_name"], moment="seen_at"):
+            feed.add(FeedEntry(kind=FeedKind.PAGE))
 
 
 def record_page(page: PageItem, *, read_at: datetime | None = None) -> None:
@@ -86,7 +91,7 @@ def record_audiences(
     if changes.changed:
         changes = _save_audiences(page_id, audiences, now)
     records = AudienceRecord.objects.filter(page_id=page_id, audience_id__in=changes.stale)
-    if not _update_last_seen(records, changes, now):
+    if not update_last_seen(records, changes, now):
         # Another read was recorded since they were compared.
         record_audiences(page_id, audiences, read_at=now)
         return
@@ -129,6 +134,7 @@ def _save_audiences(
         for record in records
         if record.audience_id in changed
     ]
+    feed.add_changed(FeedKind.AUDIENCE, pairs)
     audiences_changed.send_robust(sender=AudienceRecord, page_id=page_id, changes=pairs)
     return changes
 
@@ -175,6 +181,7 @@ def record_version(
     _lock_page(page_id)
     if not _record_versions(page_id, [version], now):
         return
+    feed.add(FeedEntry(kind=FeedKind.AUDIENCE, page_id=page_id, audience_id=version.audience_id))
     record = AudienceRecord.objects.filter(
         page_id=page_id, audience_id=version.audience_id, latest_version_id=version.version_id
     ).first()
@@ -223,11 +230,16 @@ def record_subscription(
         added_by=added_by,
     )
     preserved = {"first_seen_at", "label", "added_by"}
-    upsert_newer([record], unique=["subscription_id"], preserved=preserved)
     records = SubscriptionRecord.objects.filter(subscription_id=subscription.subscription_id)
-    if label is not None:
-        records.update(label=label)
-    return records.first() or record
+    with transaction.atomic():
+        before = records.select_for_update().first()
+        upsert_newer([record], unique=["subscription_id"], preserved=preserved)
+        if label is not None:
+            records.update(label=label)
+        after = records.first() or record
+        if before is None or (before.digest, before.label) != (after.digest, after.label):
+            feed.add(FeedEntry(kind=FeedKind.SUBSCRIPTION, object_id=after.subscription_id))
+    return after
 
 
 def _record_pages(pages: Sequence[PageItem], now: datetime) -> Mapping[str, KnownPage]:
@@ -248,22 +260,12 @@ def _record_pages(pages: Sequence[PageItem], now: datetime) -> Mapping[str, Know
                 for record in records
                 if (record.page_id,) in written
             ]
+            feed.add_changed(FeedKind.PAGE, pairs)
             pages_changed.send_robust(sender=PageRecord, changes=pairs)
     stale = PageRecord.objects.filter(page_id__in=changes.stale)
-    if not _update_last_seen(stale, changes, now):
+    if not update_last_seen(stale, changes, now):
         return _record_pages(pages, now)
     return changes.before
-
-
-def _update_last_seen(
-    records: "QuerySet[Any]", changes: ChangeSet[KnownT, ModelT], now: datetime
-) -> bool:
-    """Update `last_seen_at` of unchanged objects; False if they were changed meanwhile."""
-    if not changes.stale:
-        return True
-    digests = [changes.before[key].digest for key in changes.stale]
-    unchanged = records.filter(digest__in=digests, last_seen_at__lt=now)
-    return unchanged.update(last_seen_at=now) == len(changes.stale)
 
 
 def _date_dropped_versions(

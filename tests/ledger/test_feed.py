@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from dashboard.ledger import feed
 from dashboard.ledger.models import FeedEntry, FeedKind, Installation
-from tests.support.feed_writer import FeedWriter, feed_writers, poll_all
+from tests.support.feed import FeedWriter, feed_writers, poll_all
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 

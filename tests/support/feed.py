@@ -1,4 +1,4 @@
-"""A writer of the change feed with a connection of its own, one step at a time."""
+"""What is added to the change feed, and writers that add to it one step at a time."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -69,3 +69,12 @@ def poll_all(cursor: str | None) -> feed.Changes:
     while (held_s := feed.changes_since(None).delay_s) is not None:
         assert held_s < 60, "held back for too long"
     return feed.changes_since(cursor)
+
+
+@contextmanager
+def added_to_feed() -> Iterator[list[FeedEntry]]:
+    """Yield a list that has the entries of the block once that has ended."""
+    entries: list[FeedEntry] = []
+    last = FeedEntry.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
+    yield entries
+    entries += FeedEntry.objects.filter(seq__gt=last).order_by("seq")

@@ -2,9 +2,11 @@
 
 from collections.abc import Collection
 
+from django.db import transaction
 from django.db.models import Max, QuerySet
 
-from dashboard.ledger.models import Operation, SubscriptionRecord
+from dashboard.ledger import feed
+from dashboard.ledger.models import FeedEntry, FeedKind, Operation, SubscriptionRecord
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import show_interrupted
 
@@ -21,12 +23,22 @@ def list_subscriptions() -> QuerySet[SubscriptionRecord]:
 
 
 def label_subscription(subscription_id: str, label: str) -> None:
-    SubscriptionRecord.objects.filter(subscription_id=subscription_id).update(label=label)
+    records = SubscriptionRecord.objects.filter(subscription_id=subscription_id)
+    with transaction.atomic():
+        if records.exclude(label=label).update(label=label):
+            _add_to_feed(subscription_id)
 
 
 def delete_subscription(subscription_id: str) -> bool:
-    deleted, _ = SubscriptionRecord.objects.filter(subscription_id=subscription_id).delete()
+    with transaction.atomic():
+        deleted, _ = SubscriptionRecord.objects.filter(subscription_id=subscription_id).delete()
+        if deleted:
+            _add_to_feed(subscription_id)
     return bool(deleted)
+
+
+def _add_to_feed(subscription_id: str) -> None:
+    feed.add(FeedEntry(kind=FeedKind.SUBSCRIPTION, object_id=subscription_id))
 
 
 def troubled_subscriptions(subscription_ids: Collection[str]) -> dict[str, Operation]:
