@@ -96,7 +96,6 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.gzip.GZipMiddleware",
     "dashboard.observability.log.access_log_middleware",
-    "dashboard.service.conformance.record_deviations_middleware",
     "dashboard.service.health.record_calls_middleware",
     "dashboard.web.shell.middleware.allow_probe_host_middleware",
     "csp.middleware.CSPMiddleware",

@@ -2,11 +2,10 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from django.db import DatabaseError
-from django.http import HttpRequest, HttpResponse
 
 from dashboard.client import CallReport, InvalidResponseError
 from dashboard.contract.audiences import Audience, AudienceVersion, VersionStatus
@@ -127,18 +126,6 @@ def record_event_name(name: str) -> None:
         record_unknown_event(ContractDeviation(EVENTS, EVENT, name[:MAX_NAME], message, ""))
     except DatabaseError:
         _logger.warning("An unknown event could not be recorded", exc_info=True)
-
-
-def record_deviations_middleware(
-    get_response: Callable[[HttpRequest], HttpResponse],
-) -> Callable[[HttpRequest], HttpResponse]:
-    def middleware(request: HttpRequest) -> HttpResponse:
-        response = get_response(request)
-        if notes := current_notes():
-            write_deviations(notes)
-        return response
-
-    return middleware
 
 
 def write_deviations(notes: RequestNotes) -> None:

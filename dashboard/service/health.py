@@ -29,6 +29,7 @@ from dashboard.client import (
     ServerError,
 )
 from dashboard.observability.request_context import CallRecord, RequestNotes, current_notes
+from dashboard.service.conformance import write_deviations
 
 SLOW_MS, FAST_MS = 2_000, 300
 MINUTES = 60
@@ -155,10 +156,13 @@ def record_call(report: CallReport) -> None:
 def record_calls_middleware(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
+    """Record the calls of a request, and how their responses deviate, once it has a response."""
+
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
         if notes := current_notes():
             write_calls(notes)
+            write_deviations(notes)
             if response.streaming:
                 streaming = cast("StreamingHttpResponse", response)
                 pieces = cast("list[bytes]", streaming.streaming_content)
