@@ -4,7 +4,6 @@ from django.db.models import QuerySet
 from django.http import HttpResponse, StreamingHttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
-from django_htmx.http import replace_url
 
 from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, may
 from dashboard.ledger.models import Publication
@@ -31,8 +30,9 @@ from dashboard.web.activity.records import (
 )
 from dashboard.web.lists.saved_views import opens_saved_views
 from dashboard.web.lists.state import ListState, open_list
+from dashboard.web.lists.window import render_rows
 from dashboard.web.ui.csv import csv_response
-from dashboard.web.ui.htmx import Request, render_partial
+from dashboard.web.ui.htmx import Request
 
 MAX_IN_ACTIVITY = 3
 """Listed above the operations. Source: our choice."""
@@ -82,10 +82,7 @@ def operation_list(request: Request) -> HttpResponse:
             polls=0,
         ),
     }
-    response = render_partial(request, "activity/list.html", context, parts=("more",))
-    if request.htmx.target != "more":
-        return response
-    return replace_url(response, state.url_of_loaded(request, len(rows)))
+    return render_rows(request, "activity/list.html", context, state=state, added=len(rows))
 
 
 @require_GET
@@ -118,10 +115,7 @@ def outside_list(request: Request) -> HttpResponse:
         "remaining": rest.count() - state.size if is_more else 0,
         "is_continued": last is not None,
     }
-    response = render_partial(request, "activity/outside.html", context, parts=("more",))
-    if request.htmx.target != "more":
-        return response
-    return replace_url(response, state.url_of_loaded(request, len(rows)))
+    return render_rows(request, "activity/outside.html", context, state=state, added=len(rows))
 
 
 @require_GET

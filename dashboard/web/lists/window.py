@@ -65,6 +65,22 @@ def render_window(
     return response
 
 
+def render_rows(
+    request: Request,
+    template: str,
+    context: dict[str, Any],
+    *,
+    state: ListState,
+    added: int,
+    part: str = "more",
+) -> HttpResponse:
+    """Render a list, or the rows that "Load more" adds, with the URL that shows all rows then."""
+    response = render_partial(request, template, context, parts=(part,))
+    if request.htmx.target != part:
+        return response
+    return replace_url(response, state.url_of_loaded(request, added))
+
+
 def render_all_results(request: Request, template: str, context: dict[str, Any]) -> HttpResponse:
     """Render all results, even if htmx targets a smaller partial."""
     response = render(request, f"{template}#results", context | {"are_added": False})

@@ -4,7 +4,6 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
-from django_htmx.http import replace_url
 
 from dashboard.accounts.permissions import MANAGE_DELIVERIES, requires
 from dashboard.notifications.messages import message_of, names_in, words_of
@@ -13,7 +12,8 @@ from dashboard.notifications.outbox import delivery_counts, list_deliveries, sen
 from dashboard.web.lists.definition import ListDefinition
 from dashboard.web.lists.filters import choice_among
 from dashboard.web.lists.state import ListState
-from dashboard.web.ui.htmx import Request, render_partial
+from dashboard.web.lists.window import render_rows
+from dashboard.web.ui.htmx import Request
 
 BADGES = {
     DeliveryState.WAITING: ("Waiting", "st-pending", "info"),
@@ -46,10 +46,14 @@ def delivery_log(request: Request) -> HttpResponse:
         "counts": delivery_counts(),
         "badges": BADGES,
     }
-    response = render_partial(request, "notifications/deliveries.html", context, parts=("rows",))
-    if request.htmx.target != "rows":
-        return response
-    return replace_url(response, state.url_of_loaded(request, len(deliveries)))
+    return render_rows(
+        request,
+        "notifications/deliveries.html",
+        context,
+        state=state,
+        added=len(deliveries),
+        part="rows",
+    )
 
 
 @require_GET

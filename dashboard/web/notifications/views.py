@@ -14,7 +14,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST
-from django_htmx.http import replace_url
 
 from dashboard import clock
 from dashboard.ledger.queries.audiences import audience_last_known
@@ -33,10 +32,10 @@ from dashboard.notifications.models import Notification, NotificationError
 from dashboard.web.lists.definition import ListDefinition
 from dashboard.web.lists.filters import choice_among
 from dashboard.web.lists.state import ListState
-from dashboard.web.ui.htmx import Request, render_partial, safe_return_url
+from dashboard.web.lists.window import render_rows
+from dashboard.web.ui.htmx import Request, safe_return_url
 from dashboard.web.ui.markup import day
 from dashboard.web.ui.query_params import int_param
-from dashboard.web.ui.urls import cached_reverse
 
 STATE = choice_among(
     "state", "State", [("unread", "Unread")], all_label="All", where=lambda _: Q(read_at=None)
@@ -81,7 +80,7 @@ class NotificationEntry:
     def url(self) -> str:
         path = self.notification.event.path
         is_ours = url_has_allowed_host_and_scheme(path, allowed_hosts=None)
-        return path if is_ours else cached_reverse("notification-list")
+        return path if is_ours else reverse("notification-list")
 
     @property
     def is_unread(self) -> bool:
@@ -128,10 +127,7 @@ def notification_list(request: Request) -> HttpResponse:
     notifications, next_pk = state.page_of(matches)
     entries = [entry_of(notification) for notification in notifications]
     context = {"entries": entries, "state": state, "next_pk": next_pk}
-    response = render_partial(request, "notifications/list.html", context, parts=("more",))
-    if request.htmx.target != "more":
-        return response
-    return replace_url(response, state.url_of_loaded(request, len(entries)))
+    return render_rows(request, "notifications/list.html", context, state=state, added=len(entries))
 
 
 @require_POST
