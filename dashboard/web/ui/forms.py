@@ -28,15 +28,18 @@ MAX_TEXT_LENGTH = 500_000
 
 
 class SingleLineField(forms.CharField):
-    """One line of text, not required. `mono` is for ids and field names of the API."""
+    """One line of text. `mono` is for ids and field names of the API."""
 
     longest = MAX_LINE_LENGTH
     """Checked by forms that create. An HTML `maxlength` would cut the text silently."""
 
-    def __init__(self, *, mono: bool = False, full: bool = False, **options: Any) -> None:
+    def __init__(
+        self, *, mono: bool = False, full: bool = False, missing: str = "", **options: Any
+    ) -> None:
+        """With `missing`, the message if it is empty, it is required."""
         classes = "input mono" if mono else "input"
         options.setdefault("widget", forms.TextInput(attrs={"class": classes}))
-        super().__init__(**({"required": False} | options))
+        super().__init__(required=bool(missing), error_messages={"required": missing}, **options)
         self.widget.full = full  # read by components/forms.html
 
 

@@ -64,11 +64,10 @@ def in_order(chosen: Collection[str], before: Sequence[str] | None) -> list[str]
 class SigningSecretForm(forms.Form):
     signing_secret = SingleLineField(
         label="Signing secret",
-        required=True,
         max_length=200,
         widget=forms.TextInput(attrs=_MONO),
         help_text=f"Starts with {SECRET_PREFIX}. The service shows it with the subscription.",
-        error_messages={"required": "Enter the signing secret."},
+        missing="Enter the signing secret.",
     )
 
     def clean_signing_secret(self) -> str:
@@ -96,10 +95,9 @@ class AddForm(LabelForm):
     subscription_id = SingleLineField(
         label="Subscription ID",
         widget=forms.TextInput(attrs=_MONO),
-        required=True,
         max_length=MAX_ID,
         help_text="Ask the person who created the subscription.",
-        error_messages={"required": "Enter a subscription ID."},
+        missing="Enter a subscription ID.",
     )
     label = SingleLineField(
         label="Label", max_length=MAX_LABEL, help_text="Optional. Only visible in Pressroom."

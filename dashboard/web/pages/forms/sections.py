@@ -91,11 +91,7 @@ class BasicsForm(NestedForm):
         "scripts": ScriptForm,
     }
     name = SingleLineField(
-        label="Name",
-        full=True,
-        required=True,
-        error_messages={"required": "Enter a name."},
-        help_text="Shown in lists.",
+        label="Name", full=True, missing="Enter a name.", help_text="Shown in lists."
     )
     page_type = forms.ChoiceField(
         label="Page type",
@@ -109,8 +105,7 @@ class BasicsForm(NestedForm):
     brand_id = SingleLineField(
         label="Brand ID",
         mono=True,
-        required=True,
-        error_messages={"required": "Enter a brand ID."},
+        missing="Enter a brand ID.",
         help_text="Suggested from existing pages.",
     )
     header_action_id = forms.ChoiceField(
@@ -123,8 +118,7 @@ class BasicsForm(NestedForm):
     page_context = MultiLineField(
         label="Context",
         rows=5,
-        required=True,
-        error_messages={"required": "Enter a context."},
+        missing="Enter a context.",
         help_text="Purpose and tone. Used for every audience.",
     )
 
