@@ -24,7 +24,6 @@ from dashboard.web.notifications.delivery_views import DELIVERIES
 from dashboard.web.pages.filters import PAGES
 from dashboard.web.people.query import PEOPLE
 from dashboard.web.releases.listing import RELEASES
-from dashboard.web.ui.csv import Cell
 from dashboard.web.webhooks.listing import WEBHOOKS
 from tests.support import wire
 from tests.support.fake_service import FakeService
@@ -162,7 +161,7 @@ def test_an_undeclared_filter_fails_loudly() -> None:
 
 def test_a_new_filter_and_column_are_one_declaration_each() -> None:
     assert AUDIENCES.columns
-    size = Column("size", "Size", sort="-size", csv=Cell("Size", "size"))
+    size = Column("size", "Size", sort="-size", value="size")
     columns = (*AUDIENCES.columns.all, size)
     definition = replace(
         AUDIENCES,

@@ -34,7 +34,7 @@ from dashboard.web.lists.columns import Column, Columns
 from dashboard.web.lists.definition import ListDefinition
 from dashboard.web.lists.filters import SEARCH, Choice, FilterOption
 from dashboard.web.lists.state import ListState
-from dashboard.web.ui.csv import Cell, date_cell
+from dashboard.web.ui.csv import Cell, date_of
 from dashboard.web.ui.markup import status_badge
 
 
@@ -54,6 +54,10 @@ def _number(version: AudienceVersion | None) -> int | None:
 
 def _latest_status(state: AudienceState) -> str | None:
     return state_label(state.state_of(state.latest)) if state.latest else None
+
+
+def _live_status(row: ExportedAudience) -> str:
+    return live_status_label(row.record.live_status)
 
 
 def _agent(row: ExportedAudience) -> str | None:
@@ -101,42 +105,22 @@ AUDIENCES = ListDefinition(
     filters=(PAGE, LIVE_STATUS, LATEST_STATUS, AGENT),
     columns=Columns(
         (
-            Column("name", "Audience", sort="name", csv=Cell("Name", "state.audience.name")),
+            Column("name", "Audience", sort="name", heading="Name", value="state.audience.name"),
+            Column("latest", "Latest version", value=lambda row: _number(row.state.latest)),
+            Column("live", "Live version", sort="-live", value=lambda row: _number(row.state.live)),
+            Column("status", "Live status", value=_live_status),
+            Column("agent", "New page agent", classes="hide-when-medium", value=_agent),
+            Column("updated", "Updated", "-updated", "numeric", value="record.updated_at"),
             Column(
-                *("latest", "Latest version"),
-                csv=Cell("Latest version", lambda row: _number(row.state.latest)),
-            ),
-            Column(
-                *("live", "Live version"),
-                sort="-live",
-                csv=Cell("Live version", lambda row: _number(row.state.live)),
-            ),
-            Column(
-                *("status", "Live status"),
-                csv=Cell("Live status", lambda row: live_status_label(row.record.live_status)),
-            ),
-            Column(
-                *("agent", "New page agent"),
-                classes="hide-when-medium",
-                csv=Cell("New page agent", _agent),
-            ),
-            Column(
-                *("updated", "Updated"),
-                sort="-updated",
-                classes="numeric",
-                csv=Cell("Updated", "record.updated_at"),
-            ),
-            Column(
-                *("created", "Created"),
-                classes="numeric",
-                csv=date_cell("Created", "state.audience.created_at"),
+                "created", "Created", classes="numeric", value=date_of("state.audience.created_at")
             ),
             Column(
                 *("seen", "Last checked"),
                 classes="numeric",
-                csv=Cell("Last seen", "record.last_seen_at"),
+                heading="Last seen",
+                value="record.last_seen_at",
             ),
-            Column("id", "Audience ID", csv=Cell("Audience", "record.audience_id")),
+            Column("id", "Audience ID", heading="Audience", value="record.audience_id"),
         ),
         default=("name", "latest", "live", "status", "agent", "updated"),
     ),
@@ -148,7 +132,7 @@ AUDIENCES = ListDefinition(
         "live",
         Cell("Live since", "record.live_since"),
         *("status", "agent", "created", "updated"),
-        date_cell("Archived", "state.audience.archived_at"),
+        Cell("Archived", date_of("state.audience.archived_at")),
         "seen",
     ),
     default_sort=DEFAULT_AUDIENCE_SORT,

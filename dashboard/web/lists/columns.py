@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 from django.http import QueryDict
@@ -24,8 +25,14 @@ class Column:
     """The order of the first click, such as `-updated`, if the table can be sorted by it."""
     classes: str = ""
     """CSS classes of its heading."""
-    csv: Cell | None = None
-    """What the export has of it."""
+    value: str | Callable[[Any], object] | None = None
+    """What the export has of it, as for a cell."""
+    heading: str = ""
+    """Its heading in the export, if that is another one."""
+
+    @property
+    def csv(self) -> Cell | None:
+        return Cell(self.heading or self.label, self.value) if self.value else None
 
 
 @dataclass(frozen=True)

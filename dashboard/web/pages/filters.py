@@ -16,7 +16,7 @@ from dashboard.web.lists.columns import Column, Columns
 from dashboard.web.lists.definition import ListDefinition
 from dashboard.web.lists.filters import SEARCH, Choice, FilterOption
 from dashboard.web.lists.state import ListState
-from dashboard.web.ui.csv import Cell, date_cell
+from dashboard.web.ui.csv import Cell, date_of
 from dashboard.web.ui.markup import STATUSES, page_type, status_badge
 
 
@@ -61,28 +61,14 @@ PAGES = ListDefinition(
     filters=(STATUS, TYPE, FLAG),
     columns=Columns(
         (
-            Column("name", "Name and title", sort="name", csv=Cell("Name", "page.name")),
-            Column("type", "Type", sort="type", csv=Cell("Type", "page.page_type")),
-            Column("status", "Status", sort="status", csv=Cell("Status", "page.status")),
-            Column(
-                *("audiences", "Audiences"),
-                sort="-audiences",
-                classes="numeric",
-                csv=Cell("Audiences", "page.audiences_count"),
-            ),
-            Column(
-                *("updated", "Updated"),
-                sort="-updated",
-                classes="numeric",
-                csv=date_cell("Updated", "page.updated_at"),
-            ),
-            Column(
-                *("created", "Created"),
-                classes="numeric",
-                csv=date_cell("Created", "page.created_at"),
-            ),
-            Column("brand", "Brand ID", csv=Cell("Brand", "page.brand_id")),
-            Column("id", "Page ID", csv=Cell("Page", "page.page_id")),
+            Column("name", "Name and title", sort="name", heading="Name", value="page.name"),
+            Column("type", "Type", sort="type", value="page.page_type"),
+            Column("status", "Status", sort="status", value="page.status"),
+            Column("audiences", "Audiences", "-audiences", "numeric", "page.audiences_count"),
+            Column("updated", "Updated", "-updated", "numeric", date_of("page.updated_at")),
+            Column("created", "Created", "", "numeric", date_of("page.created_at")),
+            Column("brand", "Brand ID", heading="Brand", value="page.brand_id"),
+            Column("id", "Page ID", heading="Page", value="page.page_id"),
         ),
         default=("name", "type", "status", "audiences", "updated"),
     ),
@@ -93,8 +79,8 @@ PAGES = ListDefinition(
         "name",
         Cell("Title", "page.title"),
         *("type", "status", "audiences", "created", "updated"),
-        date_cell("Archived", "page.archived_at"),
-        date_cell("Deleted", "page.deleted_at"),
+        Cell("Archived", date_of("page.archived_at")),
+        Cell("Deleted", date_of("page.deleted_at")),
         Cell("Last seen", "last_seen_at"),
     ),
     start="after",

@@ -15,7 +15,7 @@ from dashboard.web.lists.columns import Column, Columns
 from dashboard.web.lists.definition import ListDefinition
 from dashboard.web.lists.filters import SEARCH
 from dashboard.web.lists.state import ListState
-from dashboard.web.ui.csv import Cell, date_cell
+from dashboard.web.ui.csv import Cell, date_of
 from dashboard.web.ui.query_params import MAX_SHOWN, PAGE_SIZE, SHOW, int_param
 from dashboard.web.ui.urls import cached_reverse
 
@@ -28,14 +28,14 @@ PEOPLE = ListDefinition(
     search=SEARCH,
     columns=Columns(
         (
-            Column("name", "Name and email", csv=Cell("Name", "name")),
-            Column("domain", "Domain", classes="hide-on-phone", csv=Cell("Domain", "domain")),
-            Column("phone", "Phone", classes="hide-on-phone", csv=Cell("Phone", "phone_number")),
-            Column("updated", "Updated", classes="numeric", csv=date_cell("Updated", "updated_at")),
-            Column("created", "Created", classes="numeric", csv=date_cell("Created", "created_at")),
-            Column("slug", "Slug", csv=Cell("Slug", "slug")),
-            Column("linkedin", "LinkedIn", csv=Cell("LinkedIn", "linkedin_profile_url")),
-            Column("id", "Person ID", csv=Cell("Person", "person_id")),
+            Column("name", "Name and email", heading="Name", value="name"),
+            Column("domain", "Domain", classes="hide-on-phone", value="domain"),
+            Column("phone", "Phone", classes="hide-on-phone", value="phone_number"),
+            Column("updated", "Updated", classes="numeric", value=date_of("updated_at")),
+            Column("created", "Created", classes="numeric", value=date_of("created_at")),
+            Column("slug", "Slug", value="slug"),
+            Column("linkedin", "LinkedIn", value="linkedin_profile_url"),
+            Column("id", "Person ID", heading="Person", value="person_id"),
         ),
         default=("name", "domain", "phone", "updated"),
     ),
