@@ -21,6 +21,7 @@ from dashboard.embedded_api.models import (
 )
 from dashboard.encryption import encrypt
 from dashboard.ledger.crawls import schedule_first_crawl
+from dashboard.ledger.feed import PRUNE_FEED
 from dashboard.ledger.models import Crawl, CrawlState
 from dashboard.ledger.operations import MARK_INTERRUPTED
 from dashboard.notifications import sending
@@ -270,7 +271,7 @@ def test_each_task_of_a_worker_is_tested_here(settings: Any) -> None:
             *(WATCH, WATCH_SERVICE),
             FOLLOW_HINTS,
             MARK_INTERRUPTED,
-            *(DELETE_OLD_DRAFTS, DELETE_OLD_DELIVERIES),
+            *(DELETE_OLD_DRAFTS, DELETE_OLD_DELIVERIES, PRUNE_FEED),
             *RELEASE_TASKS,
             CRAWL,
         ),
