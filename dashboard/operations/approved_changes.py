@@ -14,7 +14,7 @@ from dashboard.approvals.changes import patchable
 from dashboard.approvals.models import ApprovalKind, ApprovalRequest, RequestState
 from dashboard.approvals.requests import ApprovalError, end_request, locked, record_decision
 from dashboard.approvals.rule import approval_problem, subject_digest
-from dashboard.ledger.models import Attempt, Operation, SubscriptionRecord
+from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import Clearance, Target, begin
 from dashboard.ledger.queries.operations import operation_by_key
@@ -59,12 +59,24 @@ def send_approved(approval: ApprovalRequest) -> Operation | None:
             reason = f"The account of {approval.requested_by_name} no longer exists."
             end_request(approval, RequestState.VOID, reason)
             return None
+        body = approval.subject["body"]
         if now is None:
-            operation, attempt = _begin_page(approval, approval.requested_by)
+            operation, attempt = begin(
+                operation_key=key,
+                kind=OperationKind.CREATE_PAGE,
+                actor=approval.requested_by,
+                target=Target(target_name=body["name"]),
+                body=body,
+                clearance=Clearance(approval.pk, approval.digest),
+            )
         elif now == approval.subject["before"] and (
             record := subscription_last_known(approval.subject["subscription_id"])
         ):
-            operation, attempt = _begin_update(approval, record, now, approval.requested_by)
+            digest = subject_digest(approval.subject | {"before": now})
+            clearance = Clearance(approval.pk, digest)
+            operation, attempt = begin_update(
+                record, key, body, actor=approval.requested_by, clearance=clearance
+            )
         else:
             reason = "The webhook changed after the request. Nothing was sent."
             end_request(approval, RequestState.VOID, reason, _differences(approval, now))
@@ -75,30 +87,6 @@ def send_approved(approval: ApprovalRequest) -> Operation | None:
 def _require_approved(approval: ApprovalRequest) -> None:
     if approval.state != RequestState.APPROVED:
         raise ApprovalError(f"Not sent. {approval_problem(approval)}")
-
-
-def _begin_page(approval: ApprovalRequest, requester: User) -> tuple[Operation, Attempt | None]:
-    body = approval.subject["body"]
-    return begin(
-        operation_key=approval.operation_key or "",
-        kind=OperationKind.CREATE_PAGE,
-        actor=requester,
-        target=Target(target_name=body["name"]),
-        body=body,
-        clearance=Clearance(approval.pk, approval.digest),
-    )
-
-
-def _begin_update(
-    approval: ApprovalRequest, record: SubscriptionRecord, now: Mapping[str, Any], requester: User
-) -> tuple[Operation, Attempt | None]:
-    return begin_update(
-        record,
-        approval.operation_key or "",
-        approval.subject["body"],
-        actor=requester,
-        clearance=Clearance(approval.pk, subject_digest(approval.subject | {"before": now})),
-    )
 
 
 def _differences(approval: ApprovalRequest, now: Mapping[str, Any]) -> list[dict[str, str]]:

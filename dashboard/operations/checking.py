@@ -123,37 +123,30 @@ def _check_page(operation: Operation) -> Operation:
         pages = read_pages().items
     except APIError as error:
         return _record_failed_check(operation, error)
-    other_pages = _other_pages(operation, [page.page_id for page in pages])
+    page_ids = [page.page_id for page in pages]
+    # A list that was requested before the operation may have been read after it.
+    before = operation.requested_at - recorded_after()
+    earlier = PageRecord.objects.filter(page_id__in=page_ids, first_seen_at__lt=before)
+    creations = Operation.objects.filter(kind=OperationKind.CREATE_PAGE).exclude(pk=operation.pk)
+    of_others = creations.filter(page_id__in=page_ids)
+    # What was known before the operation, or created by another one.
+    other_pages = {
+        *earlier.values_list("page_id", flat=True),
+        *of_others.values_list("page_id", flat=True),
+    }
+    body_sent = operation.body_sent or {}
     verdict, page = page_verdict(
-        body_sent=operation.body_sent or {},
+        body_sent=body_sent,
         newest=[page for page in pages if page.page_id not in other_pages],
         requested_at=operation.requested_at,
-        duplicates=_open_duplicates(operation),
+        duplicates=[
+            other.requested_at
+            for other in creations.filter(outcome__in=OPEN, target_name=operation.target_name)
+            if page_identity(other.body_sent or {}) == page_identity(body_sent)
+        ],
     )
     page_id = page.page_id if page else ""
     return settle(operation, verdict.outcome, detail=verdict.detail, page_id=page_id)
-
-
-def _other_pages(operation: Operation, page_ids: list[str]) -> set[str]:
-    """Return the pages that were known before the operation, or created by another one."""
-    # A list that was requested before the operation may have been read after it.
-    before = operation.requested_at - recorded_after()
-    pages = PageRecord.objects.filter(page_id__in=page_ids, first_seen_at__lt=before)
-    creations = Operation.objects.filter(kind=OperationKind.CREATE_PAGE, page_id__in=page_ids)
-    of_others = creations.exclude(pk=operation.pk)
-    return {*pages.values_list("page_id", flat=True), *of_others.values_list("page_id", flat=True)}
-
-
-def _open_duplicates(operation: Operation) -> list[datetime]:
-    others = Operation.objects.filter(
-        kind=OperationKind.CREATE_PAGE, outcome__in=OPEN, target_name=operation.target_name
-    ).exclude(pk=operation.pk)
-    identity = page_identity(operation.body_sent or {})
-    return [
-        operation.requested_at
-        for operation in others
-        if page_identity(operation.body_sent or {}) == identity
-    ]
 
 
 def _check_subscription(operation: Operation) -> Operation:

@@ -5,9 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any
 
-from django.db.models import Case, Q, QuerySet, When
+from django.db.models import Case, Q, When
 from django.utils.functional import cached_property
 
 from dashboard import clock
@@ -38,17 +37,6 @@ from dashboard.service.reading import AudienceLookup, ReadResult, read_audience,
 
 MAX_PUBLISHES = 100
 """Of an audience: open ones first, then the newest."""
-
-
-def _publishes(page_id: str, audience_id: str, version_id: str) -> "QuerySet[Operation, Any]":
-    publishes = publishes_of(page_id, audience_id).filter(
-        Q(outcome__in=OPEN) | Q(version_id=version_id)
-    )
-    open_first = Case(When(outcome__in=OPEN, then=0), default=1)
-    rows = publishes.order_by(open_first, "-requested_at", "-pk").values_list(
-        "pk", "version_id", "version_number", "outcome", named=True
-    )
-    return rows[:MAX_PUBLISHES]
 
 
 @dataclass(frozen=True)
@@ -145,7 +133,7 @@ def review_publish(target: PublishTarget, *, with_conversation: bool) -> Publish
     A conversation that can't be read becomes a finding. Raises APIError if the audience can't be
     read and is not recorded.
     """
-    page_id, audience_id, version_id = target
+    page_id, audience_id = target.page_id, target.audience_id
     operation_key = publish_key(*target)
     read_at = clock.now()
     page_result = run_concurrently(partial(publishing_client().pages.get, page_id))
@@ -161,14 +149,7 @@ def review_publish(target: PublishTarget, *, with_conversation: bool) -> Publish
     snapshot = snapshot_version(target, reading)
     version, live = snapshot.version, snapshot.live
     publication = live_publication(page_id, audience_id)
-    publishes = _publishes(page_id, audience_id, version_id)
-    last, others_in_flight = None, []
-    for publish in publishes:
-        if publish.version_id == version_id:
-            # An open one takes precedence: those come first.
-            last = last or publish.pk
-        elif publish.outcome in OPEN:
-            others_in_flight.append(publish.version_number)
+    last, others_in_flight = _earlier_publishes(target)
     taken_back_by = rolled_back_by(*target)
     return PublishReview(
         target=target,
@@ -177,7 +158,7 @@ def review_publish(target: PublishTarget, *, with_conversation: bool) -> Publish
         snapshot=snapshot,
         page=page.page,
         pending=pending,
-        last=Operation.objects.filter(pk=last).first() if last else None,
+        last=last,
         # Unless the read couldn't be recorded.
         live_publication=(
             publication
@@ -193,6 +174,21 @@ def review_publish(target: PublishTarget, *, with_conversation: bool) -> Publish
             others_in_flight=others_in_flight,
             taken_back_by=taken_back_by,
         ),
+    )
+
+
+def _earlier_publishes(target: PublishTarget) -> tuple[Operation | None, list[int | None]]:
+    """Return the last publish of a version, and the numbers of others that are in progress."""
+    is_relevant = Q(outcome__in=OPEN) | Q(version_id=target.version_id)
+    publishes = publishes_of(target.page_id, target.audience_id).filter(is_relevant)
+    # Open ones first: of this version, such a one takes precedence.
+    open_first = Case(When(outcome__in=OPEN, then=0), default=1)
+    columns = publishes.values_list("pk", "version_id", "version_number")
+    rows = list(columns.order_by(open_first, "-requested_at", "-pk")[:MAX_PUBLISHES])
+    last = next((pk for pk, version_id, _ in rows if version_id == target.version_id), None)
+    return (
+        Operation.objects.filter(pk=last).first() if last else None,
+        [number for _, version_id, number in rows if version_id != target.version_id],
     )
 
 
