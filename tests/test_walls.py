@@ -63,8 +63,7 @@ ROOMS: dict[str, set[str]] = {
 FEATURES = (
     *("overview", "pages", "audiences", "versions", "publishing", "conversations", "people"),
     *("webhooks", "activity", "search", "settings", "service_status", "releases", "approvals"),
-    "notifications",
-    "saved_views",
+    *("notifications", "saved_views", "live"),
 )
 UNDER_A_FEATURE = {*BELOW, "web.ui", "web.lists"}
 PAIRS = {
@@ -73,6 +72,7 @@ PAIRS = {
     "approvals": {"releases"},  # the items of a release are shown as on its board
     "audiences": set(),
     "conversations": {"audiences"},  # the audience's head is above its conversation
+    "live": {"approvals", "releases"},  # what surrounds every page counts both
     # Operations are shown as in Activity, releases and requests as in their lists.
     "notifications": {"search"},  # what is followed is shown as hits
     "overview": {"activity", "approvals", "releases"},

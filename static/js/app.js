@@ -16,6 +16,7 @@ import "./palette.js";
 import "./keys.js";
 import "./relative-times.js";
 import "./morph.js";
+import "./live.js";
 import "./conversation-filters.js";
 import "./conversation-search.js";
 import "./conversation-links.js";

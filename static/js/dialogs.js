@@ -10,6 +10,9 @@ const isBehind = (element) => openDialog() && !openDialog().contains(element);
 let opening = null;
 let below = null;
 
+// The URL of the page, also while a dialog over it has one.
+export const pageUrl = () => (below ? below.url || below.href : location.href);
+
 // The last click wins; ignore clicks while a dialog is open or the history is going back.
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (event.detail.target?.id !== "dialogs") return;

@@ -2,7 +2,7 @@
 // hx-swap-oob="morph:#id" makes the element with that id equal to the first child of the response.
 
 // Set by scripts or by the user: ignored in the response.
-const PRESERVED = new Set(["open", "aria-busy", "data-label", "tabindex"]);
+const PRESERVED = new Set(["open", "aria-busy", "data-label", "tabindex", "data-fresh"]);
 
 // Match rows by id, other elements by position and name.
 function counterpart(parent, wanted, here) {
@@ -46,7 +46,7 @@ function patchChildren(element, wanted) {
   }
 }
 
-function patch(node, wanted) {
+export function patch(node, wanted) {
   if (node.isEqualNode(wanted)) return;
   if (node.nodeType !== Node.ELEMENT_NODE) {
     node.data = wanted.data;

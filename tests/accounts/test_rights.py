@@ -89,6 +89,7 @@ LOOKING = {
     *(
         "overview",
         "find",
+        "live",
         "page-list",
         "audience-list",
         "audience-export",

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from dashboard.accounts.models import SignInEvent, SignInPolicy
 from dashboard.accounts.sign_in import require_second_factor_for_publishers
-from dashboard.web.shell.sidebar_counts import shell_state
+from dashboard.web.live.shell_state import shell_state
 from tests.conftest import logged_in
 from tests.support.clock import stopped
 from tests.support.fake_service import FakeService

@@ -121,9 +121,9 @@ def test_a_poll_that_fails_leaves_the_page_alone(
 ) -> None:
     page = log_in(timed_page, to=SETTINGS)
     messages = page.locator("#messages > *, [data-offline]")
-    with page.expect_request("**?was=*"):
+    with page.expect_request("**/live/?*"):
         page.route(
-            "**/notifications/?was=*",
+            "**/live/?*",
             lambda route: route.fulfill(status=500, body="no") if fail == "500" else route.abort(),
         )
         page.clock.fast_forward(POLL_MS)

@@ -105,7 +105,7 @@ PARTIALS = [
     ("/releases/1/", "check"),
     ("/releases/2/", "progress-poll"),
     ("/people/?q=ada", "results"),
-    ("/notifications/", "bell-poll"),
+    ("/live/?since=x", "live"),
     ("/notifications/", "notices-in"),
     (f"{CALLS}?q=hello", "found"),
     (f"{AUDIENCE}versions/ver_2/publish/", "dialogs"),
@@ -118,6 +118,7 @@ PARTIALS = [
 """URLs that htmx requests, with the target."""
 NOT_PAGES = {
     *(
+        "live",
         "page-draft",
         "page-check",
         "page-rows",

@@ -16,10 +16,10 @@ from tests.support import wire
 from tests.support.seeding import seed_audiences, seed_pages
 
 pytestmark = pytest.mark.django_db
-MOST_QUERIES = 12
+MOST_QUERIES = 13
 """Four of them are for the session, the user and two permissions; one finds planned versions, one
-the saved views of the tabs and the sidebar, one counts the unread notifications; a page finds
-whether its viewer follows it."""
+the saved views of the tabs and the sidebar, one counts the unread notifications, one reads the end
+of the feed; a page finds whether its viewer follows it."""
 
 
 def pages(count: int) -> str:

@@ -115,13 +115,10 @@ def notification_list(request: Request) -> HttpResponse:
     """List the user's notifications, newest first; `?state=unread` leaves out the others.
 
     `?before=` is the primary key of the last one before the list, `show=` the number of rows. The
-    targets of htmx on every page are the count of the bell and its panel.
+    target of htmx on every page is the panel of the bell.
     """
-    match request.htmx.target:
-        case "bell-poll":
-            return _poll_bell(request)
-        case "notices-in":
-            return _show_panel(request)
+    if request.htmx.target == "notices-in":
+        return _show_panel(request)
     state = ListState.parse(NOTIFICATIONS, request.GET)
     matches = list_notifications(request.user).filter(state.condition)
     notifications, next_pk = state.page_of(matches)
@@ -182,15 +179,6 @@ def follow(request: Request) -> HttpResponse:
     if problem:
         messages.error(request, problem)
     return redirect(safe_return_url(request, "next", resolve_url("overview")))
-
-
-def _poll_bell(request: Request) -> HttpResponse:
-    """Return the count if it isn't `?was=`, with a sentence to announce if it has grown."""
-    was, counts = int_param(request.GET.get("was", "")), _counts(request)
-    if counts["unread"] == was:
-        return HttpResponse(status=204)
-    has_grown = counts["unread"] > was
-    return render(request, "notifications/bell.html", counts | {"has_grown": has_grown})
 
 
 def _show_panel(request: Request) -> HttpResponse:

@@ -34,9 +34,7 @@ from dashboard.notifications.preferences import is_followed
 from dashboard.observability.request_context import current_notes, current_request_id, is_unrecorded
 from dashboard.service.health import health_now
 from dashboard.web.lists.saved_views import visible_views
-from dashboard.web.saved_views.counts import count_views
-from dashboard.web.search.hits import visit_hits
-from dashboard.web.shell.sidebar_counts import (
+from dashboard.web.live.shell_state import (
     SharedState,
     SidebarCounts,
     approvals_to_decide,
@@ -45,6 +43,8 @@ from dashboard.web.shell.sidebar_counts import (
     unread_notifications,
     was_pressed,
 )
+from dashboard.web.saved_views.counts import count_views
+from dashboard.web.search.hits import visit_hits
 from dashboard.web.ui.formats import time_zone_label
 from dashboard.web.ui.forms import form_ticket
 
@@ -95,6 +95,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         # Read when the page is rendered, so that the page's own calls count.
         "outage": _lazy(current_outage, health, shared),
         "needs_approval_of": partial(SharedState.covers, shared),
+        "feed_cursor": getattr(request, "feed_cursor", ""),
         "unrecorded": _lazy(is_unrecorded),
         "support_report": _lazy(support_report, request),
         **_sidebar(request, preferences, counts),

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -23,12 +24,10 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from dashboard.accounts.sessions import BACKGROUND, is_stale
 from dashboard.client import APIError
+from dashboard.ledger.feed import changes_since
 from dashboard.ledger.operations import OperationKeyConflictError
 from dashboard.observability.request_context import current_notes
-from dashboard.web.pages.drafts import is_background_request
-from dashboard.web.search.recent_visits import record_visit
-from dashboard.web.shell.errors import deleted_meanwhile, incomplete, key_conflict, service_error
-from dashboard.web.shell.sidebar_counts import (
+from dashboard.web.live.shell_state import (
     CACHE_SECONDS,
     PRESSED_COOKIE,
     SidebarCounts,
@@ -36,6 +35,9 @@ from dashboard.web.shell.sidebar_counts import (
     cached_counts,
     count_anew,
 )
+from dashboard.web.pages.drafts import is_background_request
+from dashboard.web.search.recent_visits import record_visit
+from dashboard.web.shell.errors import deleted_meanwhile, incomplete, key_conflict, service_error
 from dashboard.web.shell.unsent_forms import save_unsent_form
 from dashboard.web.ui.formats import override_formats, request_formats, request_time_zone
 from dashboard.web.ui.htmx import Request
@@ -183,6 +185,21 @@ def _changed_counts(request: HttpRequest, before: SidebarCounts | None) -> str:
         return ""
     context = {"counts": counts, "to_decide": approvals_to_decide(request.user, counts)}
     return render_to_string("components/side_swaps.html", context)
+
+
+def feed_cursor_middleware(get_response: Handler) -> Handler:
+    """Note the end of the feed before a page reads what it shows: its poll continues from there."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        htmx = cast("Request", request).htmx
+        is_part = htmx and not (htmx.boosted or htmx.history_restore_request)
+        if request.method == "GET" and request.user.is_authenticated and not is_part:
+            # Without a cursor, the page's first poll has it fetch everything again.
+            with suppress(Error):
+                request.feed_cursor = changes_since(None).cursor  # type: ignore[attr-defined]
+        return get_response(request)
+
+    return middleware
 
 
 def recent_visits_middleware(get_response: Handler) -> Handler:

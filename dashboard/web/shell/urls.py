@@ -11,6 +11,7 @@ AUDIENCE = "pages/<id:page_id>/audiences/<id:audience_id>/"
 
 urlpatterns = [
     path("", include("dashboard.web.overview.urls")),
+    path("live/", include("dashboard.web.live.urls")),
     path("find/", include("dashboard.web.search.urls")),
     path("pages/", include("dashboard.web.pages.urls")),
     path("", include("dashboard.web.audiences.urls")),

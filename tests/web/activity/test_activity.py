@@ -16,7 +16,7 @@ from django.utils import timezone
 from dashboard.ledger.models import Attempt, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import AttemptResult, Target, begin_retry, end
-from dashboard.web.shell.sidebar_counts import shell_state
+from dashboard.web.live.shell_state import shell_state
 from dashboard.web.ui.polling import MAX_POLLS
 from tests.conftest import logged_in, person
 from tests.support import wire

@@ -1,28 +1,17 @@
 """The bell on every page: its number, its poll and its panel."""
 
-import time
-from typing import Any
-
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from dashboard.accounts.sessions import SEEN
 from dashboard.notifications.models import Notification
-from tests.conftest import logged_in
 from tests.support.html import text
 from tests.support.seeding import seed_event, seed_notification
 
 pytestmark = pytest.mark.django_db
 LIST = "/notifications/"
 ANY_PAGE = "/accounts/password/"
-BACKGROUND = {"HX-Request": "true", "HX-Target": "bell-poll", "X-Background": "1"}
-
-
-def poll(client: Client, was: int) -> Any:
-    """Poll the bell of a page that shows this number."""
-    return client.get(LIST, {"was": was}, headers=BACKGROUND)
 
 
 def panel(client: Client) -> str:
@@ -56,40 +45,6 @@ def test_from_a_hundred_on_the_number_ends(vera: User, as_viewer: Client) -> Non
 def test_what_is_unread_for_others_counts_for_them_alone(paula: User, as_viewer: Client) -> None:
     seed_notification(paula)
     assert 'id="bell-count" hidden' in as_viewer.get(ANY_PAGE).content.decode()
-
-
-def test_a_poll_without_a_change_brings_nothing(vera: User, as_viewer: Client) -> None:
-    seed_notification(vera)
-    assert poll(as_viewer, was=1).status_code == 204
-
-
-def test_a_poll_announces_the_new_number_once(vera: User, as_viewer: Client) -> None:
-    seed_notification(vera)
-    brought = poll(as_viewer, was=0).content.decode()
-    assert "1 unread notification" in text(brought)
-    assert brought.count("bell-announcement") == 1
-    assert "?was=1" in brought
-
-
-def test_a_number_that_falls_is_not_announced(vera: User, as_viewer: Client) -> None:
-    seed_notification(vera)
-    assert "bell-announcement" not in poll(as_viewer, was=2).content.decode()
-
-
-def test_a_poll_keeps_no_session_alive(vera: User) -> None:
-    client = logged_in(vera)
-    session = client.session
-    session[SEEN] = seen = int(time.time()) - 600
-    session.set_expiry(0)
-    session.save()
-    poll(client, was=0)
-    assert client.session[SEEN] == seen
-    client.get(ANY_PAGE)
-    assert client.session[SEEN] > seen
-
-
-def test_a_poll_after_sign_out_leaves_the_page(client: Client) -> None:
-    assert poll(client, was=0).status_code == 204
 
 
 def test_the_panel_has_the_latest_ten_under_their_days(vera: User, as_viewer: Client) -> None:

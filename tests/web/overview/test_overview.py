@@ -15,7 +15,7 @@ from dashboard.ledger.models import AudienceRecord, Operation, PageRecord, Publi
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.models.publications import PublicationReason
 from dashboard.ledger.operations import AttemptResult, Target, begin, end
-from dashboard.web.shell.sidebar_counts import shell_state
+from dashboard.web.live.shell_state import shell_state
 from dashboard.web.ui.polling import MAX_POLLS
 from tests.conftest import logged_in
 from tests.support import wire

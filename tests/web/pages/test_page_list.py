@@ -12,7 +12,7 @@ from django.test import Client
 from dashboard.contract.audiences import Audience
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.recording import record_audiences
-from dashboard.web.shell.sidebar_counts import shell_state
+from dashboard.web.live.shell_state import shell_state
 from tests.support import wire
 from tests.support.fake_service import Answer, FakeService
 from tests.support.html import elements, text

@@ -14,7 +14,7 @@ from dashboard.contract.pages import PageItem
 from dashboard.contract.resource import ListEnvelope
 from dashboard.ledger import recording
 from dashboard.ledger.models import AudienceRecord, Operation, PageRecord
-from dashboard.web.shell.sidebar_counts import shell_state
+from dashboard.web.live.shell_state import shell_state
 from tests.support import wire
 from tests.support.embedded_api_factories import make_person
 from tests.support.fake_service import FakeService

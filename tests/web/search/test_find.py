@@ -13,7 +13,7 @@ from django.utils import timezone
 from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import Target, begin
 from dashboard.releases.models import Release
-from dashboard.web.shell.sidebar_counts import shell_state
+from dashboard.web.live.shell_state import shell_state
 from tests.support import wire
 from tests.support.clock import Clock
 from tests.support.fake_service import FakeService

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from dashboard.web.shell.sidebar_counts import PRESSED_COOKIE, shell_state
+from dashboard.web.live.shell_state import PRESSED_COOKIE, shell_state
 from tests.conftest import logged_in
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text

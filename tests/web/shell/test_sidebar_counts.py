@@ -66,8 +66,8 @@ def test_the_counts_are_cached_across_pages(
     record(numbered(1), total=1204)
     fake_service.answers(200, json=wire.envelope())
     assert "1,204" in side_of(as_viewer, "/people/")
-    # The session, the user, two of their rights, the count of the bell, and the views.
-    with django_assert_max_num_queries(6):
+    # The session, the user, two of their rights, the feed, the count of the bell, and the views.
+    with django_assert_max_num_queries(7):
         assert "1,204" in get(as_viewer, "/people/")
 
 

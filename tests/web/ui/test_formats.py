@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from dashboard.web.shell.sidebar_counts import shell_state
+from dashboard.web.live.shell_state import shell_state
 from dashboard.web.ui.formats import Formats, number, override_formats
 from dashboard.web.ui.markup import duration, moment
 from tests.conftest import logged_in

@@ -1,16 +1,18 @@
-"""The counts in the sidebar and in the bell, from our own database alone.
+"""What surrounds every page: counts in the sidebar and in the bell, from our own database alone.
 
 People have none: counting them would take a service call.
 """
 
 from datetime import timedelta
 from typing import NamedTuple, TypeVar
+from zlib import crc32
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.cache import cache
 from django.db import Error
 from django.http import HttpRequest
+from django.utils.http import urlencode
 from pydantic import TypeAdapter, ValidationError
 
 from dashboard import clock
@@ -25,6 +27,7 @@ from dashboard.releases.models import Release, ReleaseState
 from dashboard.service.health import Health, Outage
 from dashboard.web.approvals.listing import count_for
 from dashboard.web.releases.summary import worker_status
+from dashboard.web.ui.urls import cached_reverse
 
 CACHE_SECONDS = 10
 """What pages show may lag by this much. Cached because every page shows it."""
@@ -108,6 +111,19 @@ def current_outage(health: Health, shared: SharedState) -> Outage | None:
     if watched and (responded_at is None or watched[1] > responded_at.timestamp()):
         return Outage(watched[0], responded_at)
     return None
+
+
+def live_url(counts: SidebarCounts, to_decide: int, **params: str) -> str:
+    """Return the URL of the poll of a page that shows these counts."""
+    query = {name: value for name, value in params.items() if value}
+    return (
+        f"{cached_reverse('live')}?{urlencode(query | {'counts': counts_mark(counts, to_decide)})}"
+    )
+
+
+def counts_mark(counts: SidebarCounts, to_decide: int) -> str:
+    """Return a short text that differs if what the sidebar shows does."""
+    return f"{crc32(repr((counts[:-1], to_decide)).encode()):x}"
 
 
 def approvals_to_decide(user: User | AnonymousUser, counts: SidebarCounts) -> int:

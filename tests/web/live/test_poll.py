@@ -1,0 +1,263 @@
+"""The one poll of every page: what it returns, when, to whom, and how often it is sent."""
+
+import time
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.http import HttpResponse
+from django.test import Client
+from django.utils import timezone
+
+from dashboard import clock as our_clock
+from dashboard.accounts.sessions import SEEN
+from dashboard.contract.audiences import Audience
+from dashboard.ledger.feed import MAX_ENTRIES, add
+from dashboard.ledger.models import FeedEntry
+from dashboard.ledger.models.feed import FeedKind
+from dashboard.ledger.recording import record_audiences
+from dashboard.web.live.intervals import (
+    BUSY_SHARE,
+    IDLE_WAIT_S,
+    MOVING_WAIT_S,
+    WAIT_S,
+    ProcessorUse,
+    wait_s,
+)
+from tests.conftest import logged_in, person
+from tests.support import wire
+from tests.support.clock import Clock, advanced_by_hand, stopped
+from tests.support.fake_service import FakeService
+from tests.support.html import text
+from tests.support.live_page import BACKGROUND, LivePage
+from tests.support.seeding import seed_event, seed_notification, seed_pages
+
+# Each act is a transaction of its own: on PostgreSQL a poll gets what was committed.
+pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+MAX_BYTES = 2_048
+
+
+def entry(kind: FeedKind = FeedKind.AUDIENCE, **columns: Any) -> FeedEntry:
+    return FeedEntry(kind=kind, **({"page_id": "page_1", "audience_id": "aud_1"} | columns))
+
+
+# What changed
+
+
+def test_a_poll_without_a_change_returns_nothing(as_viewer: Client) -> None:
+    page = LivePage(as_viewer).poll()
+    assert (page.response.status_code, page.response.content) == (204, b"")
+
+
+def test_a_change_while_a_page_is_read_is_in_its_first_poll(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    seed_pages(wire.page())
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        add(entry(FeedKind.RELEASE, object_id="7", page_id="", audience_id=""))
+        return httpx.Response(200, json=wire.envelope())
+
+    fake_service.answer = answer
+    assert "release:7" in LivePage(as_viewer, "/people/").poll().topics
+
+
+def test_ids_with_any_characters_are_one_topic(as_viewer: Client) -> None:
+    page = LivePage(as_viewer)
+    add(entry(page_id="a b:c/ü", audience_id="*"))
+    assert page.poll().topics == ["audience:a%20b%3Ac%2F%C3%BC:%2A"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "topics"),
+    [
+        ({"kind": FeedKind.PAGE, "audience_id": ""}, ["page:page_1"]),
+        ({"kind": FeedKind.PAGE, "page_id": "", "audience_id": ""}, ["page"]),
+        (
+            {"kind": FeedKind.OPERATION, "object_id": "key-1"},
+            ["audience:page_1:aud_1", "operation:key-1"],
+        ),
+        ({"kind": FeedKind.RECEIVER, "page_id": "", "audience_id": ""}, ["receiver"]),
+    ],
+)
+def test_a_change_names_what_it_is_about(
+    columns: dict[str, Any], topics: list[str], as_viewer: Client
+) -> None:
+    page = LivePage(as_viewer)
+    add(entry(**columns))
+    assert page.poll().topics == topics
+
+
+def test_more_than_a_response_holds_reloads_everything(as_viewer: Client) -> None:
+    page = LivePage(as_viewer)
+    add(*(entry(audience_id=f"aud_{n}") for n in range(200)))
+    assert page.poll().topics == ["*"]
+    add(*(entry() for _ in range(MAX_ENTRIES + 1)))
+    assert page.poll().topics == ["*"]
+    assert page.poll().response.status_code == 204
+
+
+@pytest.mark.parametrize("since", ["", "x", "000000000000-1", "-", "²"])
+def test_an_unknown_cursor_reloads_everything(since: str, as_viewer: Client) -> None:
+    page = LivePage(as_viewer)
+    assert page.poll(since=since).topics == ["*"]
+    assert page.poll().response.status_code == 204
+
+
+# Who gets it
+
+
+def test_personal_changes_are_for_their_user_alone(
+    as_viewer: Client, as_publisher: Client, vera: User
+) -> None:
+    hers, other = LivePage(as_viewer), LivePage(as_publisher)
+    add(entry(FeedKind.SAVED_VIEW, page_id="", audience_id="", object_id="5", user_id=vera.pk))
+    assert hers.poll().topics == ["saved_view:5"]
+    assert other.poll().topics == []
+
+
+def test_what_needs_a_permission_is_for_those_who_have_it(
+    as_viewer: Client, as_administrator: Client
+) -> None:
+    viewer, administrator = LivePage(as_viewer), LivePage(as_administrator)
+    add(entry(FeedKind.SERVICE, page_id="", audience_id=""))
+    assert administrator.poll().topics == ["service"]
+    assert viewer.poll().topics == []
+
+
+def test_a_poll_after_sign_out_leaves_the_page(client: Client) -> None:
+    assert client.get("/live/", headers=BACKGROUND).status_code == 204
+
+
+# What surrounds the content
+
+
+def test_the_counts_of_the_sidebar_follow(as_viewer: Client) -> None:
+    page = LivePage(as_viewer)
+    assert "count-audiences" not in page.poll().response.content.decode()
+    record_audiences(
+        "page_1",
+        [Audience.model_validate(wire.audience(audienceId=f"aud_{n}")) for n in range(3)],
+        read_at=our_clock.now(),
+    )
+    add(entry())
+    html = page.poll().html
+    assert 'id="count-audiences"' in html
+    assert "3" in text(html)
+    assert page.poll().response.status_code == 204
+
+
+def test_the_bell_follows_and_is_announced_once(vera: User, as_viewer: Client) -> None:
+    page = LivePage(as_viewer)
+    seed_notification(vera)
+    html = page.poll().html
+    assert "1 unread notification" in text(html)
+    assert html.count('id="bell-announcement"') == 1
+    assert {'id="bell-count"', 'id="bell-count-phone"'} <= {*html.replace(">", " ").split()}
+    assert page.poll().response.status_code == 204
+
+
+def test_a_number_that_falls_is_not_announced(vera: User, as_viewer: Client) -> None:
+    seed_notification(vera)
+    html = LivePage(as_viewer).poll(unread="2").html
+    assert "bell-announcement" not in html
+    assert 'data-unread="1"' in html
+
+
+def test_an_outage_shows_its_banner_and_reloads_everything(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    page = LivePage(as_viewer)
+    fake_service.fails(httpx.ConnectError)
+    as_viewer.get("/people/")
+    assert "Service unavailable." in text(page.poll().html)
+    assert page.topics == ["*"]
+    assert page.poll().response.status_code == 204, "the banner on the page stays"
+    fake_service.answers(200, json=wire.envelope())
+    as_viewer.get("/people/")
+    assert 'id="outage"' not in page.poll().html
+    assert 'id="service-state"' in page.html
+    assert page.topics == ["*"]
+
+
+def test_a_response_has_two_kilobytes_at_most(
+    vera: User, as_viewer: Client, fake_service: FakeService
+) -> None:
+    page = LivePage(as_viewer)
+    fake_service.fails(httpx.ConnectError)
+    as_viewer.get("/people/")
+    seed_pages(*(wire.page(pageId=f"page_{n}", audiencesCount=400) for n in range(30)))
+    for number in range(1, 4):
+        seed_notification(vera, number, event=seed_event(number))
+    add(*(entry(audience_id=f"aud_{'x' * 60}_{n}") for n in range(8)))
+    response: HttpResponse = page.poll().response
+    assert len(response.content) <= MAX_BYTES, response.content.decode()
+
+
+# How often
+
+
+@pytest.mark.parametrize(
+    ("params", "interval_s"),
+    [
+        ({}, WAIT_S),
+        ({"moving": "1"}, MOVING_WAIT_S),
+        ({"idle": "1"}, IDLE_WAIT_S),
+        ({"moving": "1", "idle": "1"}, IDLE_WAIT_S),
+    ],
+)
+def test_the_server_names_the_interval(
+    params: dict[str, str], interval_s: int, as_viewer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert LivePage(as_viewer).poll(**params).interval_s in (interval_s, 2 * interval_s)
+    own = {"is_moving": "moving" in params, "is_idle": "idle" in params}
+    assert wait_s(**own, share=0.1) == interval_s
+    assert wait_s(**own, share=BUSY_SHARE + 0.1) == 2 * interval_s
+
+
+def test_a_process_that_computes_is_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    use = ProcessorUse()
+    clock = advanced_by_hand(monkeypatch)
+    clock.advance(1_000)
+    assert use.share() < BUSY_SHARE
+    used, real = 1_000.0, time.process_time
+    monkeypatch.setattr(time, "process_time", lambda: real() + used)
+    clock.advance(1_000)
+    assert use.share() == pytest.approx(1, abs=0.1)
+
+
+# The session
+
+
+def test_a_poll_keeps_no_session_alive(vera: User) -> None:
+    client = logged_in(vera)
+    page = LivePage(client)
+    session = client.session
+    session[SEEN] = seen = int(time.time()) - 600
+    session.set_expiry(0)
+    session.save()
+    page.poll()
+    assert client.session[SEEN] == seen
+    client.get("/accounts/password/")
+    assert client.session[SEEN] > seen
+
+
+def test_an_idle_session_ends_however_long_it_polls(
+    monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    clock: Clock = stopped(monkeypatch)
+    client = logged_in(person("vic"))
+    session = client.session
+    session.set_expiry(0)
+    session.save()
+    page, began = LivePage(client), timezone.now()
+    add(entry())
+    while timezone.now() - began < timedelta(hours=24):
+        clock.advance(60)
+        response = client.get(page.url, headers=BACKGROUND)
+        if timezone.now() - began < timedelta(seconds=settings.SESSION_IDLE_S):
+            assert response.status_code == 200
+    assert response.status_code == 204
+    assert "/accounts/login/" in client.get("/").url
