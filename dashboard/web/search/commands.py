@@ -32,31 +32,6 @@ MAX_ACTIONS = 4
 
 
 @dataclass(frozen=True)
-class Rights:
-    publish: bool
-    create_page: bool
-    manage_people: bool = False
-    manage_approvals: bool = False
-    manage_deliveries: bool = False
-    update_subscription: bool = False
-
-    @property
-    def verbs(self) -> tuple[str, ...]:
-        """The verbs for an audience's latest version."""
-        return VERBS if self.publish else ("compare",)
-
-
-def rights_of(request: Request) -> Rights:
-    return Rights(
-        publish=may(request, PUBLISH),
-        create_page=may(request, CREATE_PAGE),
-        manage_people=may(request, MANAGE_PEOPLE),
-        manage_approvals=may(request, MANAGE_APPROVALS),
-        manage_deliveries=may(request, MANAGE_DELIVERIES),
-    )
-
-
-@dataclass(frozen=True)
 class Destination:
     """A page of the dashboard, found by its name and by other words for what it holds."""
 
@@ -66,8 +41,8 @@ class Destination:
     words: str = ""
     query: str = ""
     """The query string or fragment, with its first character."""
-    right: str = ""
-    """The field of Rights that it needs."""
+    permission: str = ""
+    """What it needs, if anything."""
     is_section: bool = True
     """Whether it is offered before anything is typed."""
 
@@ -84,7 +59,7 @@ DESTINATIONS = (
     Destination("bell", "Notifications", "notification-list"),
     Destination("view", "Saved views", "saved-view-list"),
     Destination("theme", "Settings", "settings", "Preferences, Density, Dates, Times, Time zone"),
-    Destination("plus", "Create page", "page-create", right="create_page"),
+    Destination("plus", "Create page", "page-create", permission=CREATE_PAGE),
     Destination("keyboard", "Keyboard shortcuts", "find", query="#keys"),
     *(
         replace(destination, is_section=False)
@@ -101,9 +76,9 @@ DESTINATIONS = (
             ),
             Destination("lock", "Two-factor authentication", "settings", "Passkeys", "#sign-in"),
             Destination("lock", "Change password", "password"),
-            Destination("approve", "Approval rule", "approval-rule", right="manage_approvals"),
-            Destination("people", "Sign-in settings", "sign-in-policy", right="manage_people"),
-            Destination("mail", "Delivery log", "delivery-log", right="manage_deliveries"),
+            Destination("approve", "Approval rule", "approval-rule", permission=MANAGE_APPROVALS),
+            Destination("people", "Sign-in settings", "sign-in-policy", permission=MANAGE_PEOPLE),
+            Destination("mail", "Delivery log", "delivery-log", permission=MANAGE_DELIVERIES),
         )
     ),
 )
@@ -121,12 +96,17 @@ MAX_VERB_CANDIDATES = 50
 """The number of audiences checked for whether a verb applies."""
 
 
-def destinations(words: str, rights: Rights) -> list[Hit]:
-    """Return where to go, as far as a word of its name begins with the words."""
+def verbs_of(request: Request) -> tuple[str, ...]:
+    """Return the verbs that the user may apply to an audience's latest version."""
+    return VERBS if may(request, PUBLISH) else ("compare",)
+
+
+def destinations(request: Request, words: str) -> list[Hit]:
+    """Return where the user may go, as far as a word of its name begins with the words."""
     matches = [
         Hit(destination.icon, destination.name, reverse(destination.view) + destination.query)
         for destination in DESTINATIONS
-        if (not destination.right or getattr(rights, destination.right))
+        if (not destination.permission or may(request, destination.permission))
         and (
             _has_word_prefix(f"{destination.name} {destination.words}", words)
             if words

@@ -3,27 +3,27 @@
 All of it comes from the ledger but people, who are fetched from the service.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from dashboard.accounts.authentication import get_preferences
 from dashboard.contract.people import Person
 from dashboard.contract.resource import ListEnvelope
 from dashboard.ledger.queries import find
-from dashboard.saved_views.queries import ViewOfUser
+from dashboard.web.lists.saved_views import visible_views
 from dashboard.web.search.commands import (
     MAX_ACTIONS,
     MAX_GROUP_HITS,
-    Rights,
     audience_actions,
     command_in,
     destinations,
     link_to_all,
     searches,
     verb_actions,
+    verbs_of,
 )
 from dashboard.web.search.hits import (
     Hit,
@@ -34,8 +34,9 @@ from dashboard.web.search.hits import (
     view_hits,
     visit_hits,
 )
-from dashboard.web.search.recent_visits import Visit
+from dashboard.web.search.recent_visits import recent_visits
 from dashboard.web.ui.formats import number
+from dashboard.web.ui.htmx import Request
 
 PAGE_SIZE = 100
 """Hits per page in the list of all hits of a kind."""
@@ -70,31 +71,26 @@ class ResultPage:
     next: int | None
 
 
-def search_groups(
-    words: str,
-    exact: list[Hit],
-    visits: list[Visit],
-    rights: Rights,
-    views: Sequence[ViewOfUser] = (),
-) -> list[ResultGroup]:
+def search_groups(request: Request, words: str, exact: list[Hit]) -> list[ResultGroup]:
     """Return the results for the words; `exact` are the hits with the words as their id.
 
-    A verb alone is applied to the recent visits. `views` are those that the user can open.
+    A verb alone is applied to the recent visits.
     """
+    verbs = verbs_of(request)
     audiences = find.search_audiences(words, MAX_GROUP_HITS)
     pages = find.search_pages(words, MAX_GROUP_HITS)
     webhooks = find.search_subscriptions(words, MAX_GROUP_HITS)
     releases = release_hits(words)
     verb, name = command_in(words)
-    applied = verb_actions(words, visits, rights.verbs)
+    applied = verb_actions(words, recent_visits(request), verbs)
     commands = "Commands"
-    if verb in rights.verbs and name and not applied:
+    if verb in verbs and name and not applied:
         commands = f"Nothing to {verb} matches “{name}”"
-    actions = [*applied, *islice(audience_actions(audiences.best, rights.verbs), MAX_ACTIONS)]
+    actions = [*applied, *islice(audience_actions(audiences.best, verbs), MAX_ACTIONS)]
     page_hits = [page_hit(record, words) for record in pages.best]
     groups = [
-        ResultGroup("Go to", destinations(words, rights)),
-        ResultGroup("Saved views", view_hits(views, words)[:MAX_GROUP_HITS]),
+        ResultGroup("Go to", destinations(request, words)),
+        ResultGroup("Saved views", view_hits(visible_views(request), words)[:MAX_GROUP_HITS]),
         _group("Audiences", audience_hits(audiences.best), audiences.total, words),
         _group("Pages", page_hits, pages.total, words, url=reverse("page-list")),
         _group("Webhooks", [*map(subscription_hit, webhooks.best)], webhooks.total, words),
@@ -128,13 +124,14 @@ def all_hits(kind: str, words: str, start: int) -> ResultPage:
     )
 
 
-def initial_groups(pins: list[Visit], visits: list[Visit], rights: Rights) -> list[ResultGroup]:
+def initial_groups(request: Request) -> list[ResultGroup]:
     """Return the groups shown before anything is typed."""
-    unpinned = [visit for visit in visits if visit not in pins]
+    pins = get_preferences(request.user).pins
+    unpinned = [visit for visit in recent_visits(request) if visit not in pins]
     groups = [
         ResultGroup("Pinned", visit_hits(pins)),
         ResultGroup("Recently visited", visit_hits(unpinned)),
-        ResultGroup("Go to", destinations("", rights)),
+        ResultGroup("Go to", destinations(request, "")),
     ]
     return [group for group in groups if group.hits]
 

@@ -9,7 +9,6 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET
 
-from dashboard.accounts.authentication import get_preferences
 from dashboard.client import APIError
 from dashboard.contract.people import Person
 from dashboard.contract.resource import ListEnvelope
@@ -17,10 +16,8 @@ from dashboard.ledger.queries.pages import pages_coverage
 from dashboard.service.client import run_concurrently
 from dashboard.service.health import is_fast
 from dashboard.service.reading import read_people
-from dashboard.web.lists.saved_views import visible_views
-from dashboard.web.search.commands import MAX_GROUP_HITS, command_in, rights_of
+from dashboard.web.search.commands import MAX_GROUP_HITS, command_in
 from dashboard.web.search.hits import exact_hits
-from dashboard.web.search.recent_visits import recent_visits
 from dashboard.web.search.results import (
     ResultGroup,
     all_hits,
@@ -62,16 +59,9 @@ def find(request: Request) -> HttpResponse:
     is_whole = not wants_partial(request, PARTS)
     is_now = is_whole and searches_people and is_fast()
     search = run_concurrently(_search(words)) if is_now else None
-    rights = rights_of(request)
-    visits = recent_visits(request)
-    groups = (
-        search_groups(words, exact, visits, rights, visible_views(request))
-        if words
-        else initial_groups(get_preferences(request.user).pins, visits, rights)
-    )
     context = {
         "words": words,
-        "groups": groups,
+        "groups": search_groups(request, words, exact) if words else initial_groups(request),
         "searches_people": searches_people,
         "coverage": pages_coverage(),
     }
