@@ -30,7 +30,7 @@ from dashboard.web.activity.records import (
 )
 from dashboard.web.lists.saved_views import opens_saved_views
 from dashboard.web.lists.state import ListState, open_list
-from dashboard.web.lists.window import render_rows
+from dashboard.web.lists.window import render_list
 from dashboard.web.ui.csv import csv_response
 from dashboard.web.ui.htmx import Request
 
@@ -82,7 +82,7 @@ def operation_list(request: Request) -> HttpResponse:
             polls=0,
         ),
     }
-    return render_rows(request, "activity/list.html", context, state=state, added=len(rows))
+    return render_list(request, "activity/list.html", context, state=state, added=len(rows))
 
 
 @require_GET
@@ -115,7 +115,7 @@ def outside_list(request: Request) -> HttpResponse:
         "remaining": rest.count() - state.size if is_more else 0,
         "is_continued": last is not None,
     }
-    return render_rows(request, "activity/outside.html", context, state=state, added=len(rows))
+    return render_list(request, "activity/outside.html", context, state=state, added=len(rows))
 
 
 @require_GET

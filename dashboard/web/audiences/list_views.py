@@ -22,7 +22,7 @@ from dashboard.web.audiences.moment import EXPORT, exported_publications, moment
 from dashboard.web.audiences.polling import poll_of_list
 from dashboard.web.lists.saved_views import opens_saved_views
 from dashboard.web.lists.state import ListState, open_list
-from dashboard.web.lists.window import render_all_results, render_window
+from dashboard.web.lists.window import render_all_results, render_list
 from dashboard.web.ui.csv import csv_response
 from dashboard.web.ui.htmx import Request, render_partial
 from dashboard.web.ui.query_params import int_param, past_moment, search_param
@@ -55,7 +55,9 @@ def audience_list(request: Request) -> HttpResponse:
     if "rows" in request.GET and request.htmx:
         return _poll(request)
     context = _context(request, state)
-    return render_window(request, LIST, context, state=state, window=context["rows"])
+    added = context["rows"].loaded_count - context["rows"].before
+    parts = ("results", "rows")
+    return render_list(request, LIST, context, state=state, added=added, parts=parts)
 
 
 @require_GET

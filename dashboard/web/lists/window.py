@@ -42,43 +42,28 @@ class Window(Generic[Row]):
         return min(PAGE_SIZE, max(self.total - self.loaded_count, 1))
 
 
-def render_window(
-    request: Request,
-    template: str,
-    context: dict[str, Any],
-    *,
-    state: ListState,
-    window: Window[Any],
-    parts: tuple[str, ...] = ("results", "rows"),
-) -> HttpResponse:
-    """Render a list, or the partial of it that htmx targets, and set the URL that it has then."""
-    target = request.htmx.target
-    context["are_added"] = target == "rows"
-    response = render_partial(request, template, context, parts=parts)
-    if target == "results":
-        # A form sends its empty fields too: show the URL without them.
-        return replace_url(response, state.saved.url)
-    if target == "rows":
-        return replace_url(
-            response, state.url_of_loaded(request, window.loaded_count - window.before)
-        )
-    return response
-
-
-def render_rows(
+def render_list(
     request: Request,
     template: str,
     context: dict[str, Any],
     *,
     state: ListState,
     added: int,
-    part: str = "more",
+    parts: tuple[str, ...] = ("more",),
 ) -> HttpResponse:
-    """Render a list, or the rows that "Load more" adds, with the URL that shows all rows then."""
-    response = render_partial(request, template, context, parts=(part,))
-    if request.htmx.target != part:
-        return response
-    return replace_url(response, state.url_of_loaded(request, added))
+    """Render a list, or the partial of it that htmx targets, and set the URL that it has then.
+
+    `added` is the number of rows that "Load more" adds, whose partial is "more" or "rows".
+    """
+    target = request.htmx.target
+    context["are_added"] = target == "rows"
+    response = render_partial(request, template, context, parts=parts)
+    if target == "results":
+        # A form sends its empty fields too: show the URL without them.
+        return replace_url(response, state.saved.url)
+    if target in ("more", "rows"):
+        return replace_url(response, state.url_of_loaded(request, added))
+    return response
 
 
 def render_all_results(request: Request, template: str, context: dict[str, Any]) -> HttpResponse:

@@ -12,7 +12,7 @@ from dashboard.notifications.outbox import delivery_counts, list_deliveries, sen
 from dashboard.web.lists.definition import ListDefinition
 from dashboard.web.lists.filters import choice_among
 from dashboard.web.lists.state import ListState
-from dashboard.web.lists.window import render_rows
+from dashboard.web.lists.window import render_list
 from dashboard.web.ui.htmx import Request
 
 BADGES = {
@@ -46,13 +46,13 @@ def delivery_log(request: Request) -> HttpResponse:
         "counts": delivery_counts(),
         "badges": BADGES,
     }
-    return render_rows(
+    return render_list(
         request,
         "notifications/deliveries.html",
         context,
         state=state,
         added=len(deliveries),
-        part="rows",
+        parts=("rows",),
     )
 
 

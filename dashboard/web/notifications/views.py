@@ -32,7 +32,7 @@ from dashboard.notifications.models import Notification, NotificationError
 from dashboard.web.lists.definition import ListDefinition
 from dashboard.web.lists.filters import choice_among
 from dashboard.web.lists.state import ListState
-from dashboard.web.lists.window import render_rows
+from dashboard.web.lists.window import render_list
 from dashboard.web.ui.htmx import Request, safe_return_url
 from dashboard.web.ui.markup import day
 from dashboard.web.ui.query_params import int_param
@@ -124,7 +124,7 @@ def notification_list(request: Request) -> HttpResponse:
     notifications, next_pk = state.page_of(matches)
     entries = [entry_of(notification) for notification in notifications]
     context = {"entries": entries, "state": state, "next_pk": next_pk}
-    return render_rows(request, "notifications/list.html", context, state=state, added=len(entries))
+    return render_list(request, "notifications/list.html", context, state=state, added=len(entries))
 
 
 @require_POST

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 from dashboard.client import InvalidRequestError, NotFoundError
 from dashboard.web.lists.saved_views import opens_saved_views
 from dashboard.web.lists.state import ListState, open_list
-from dashboard.web.lists.window import render_all_results, render_window
+from dashboard.web.lists.window import render_all_results, render_list
 from dashboard.web.pages.filters import FLAG, PAGES, flag_options
 from dashboard.web.pages.listing import (
     exported_pages,
@@ -78,4 +78,5 @@ def _load_next_batch(request: Request, state: ListState) -> HttpResponse:
 def _show(request: Request, context: dict[str, Any]) -> HttpResponse:
     state, window = context["state"], context["pages"]
     parts = ("results", "rows", "coverage")
-    return render_window(request, LIST, context, state=state, window=window, parts=parts)
+    added = window.loaded_count - window.before
+    return render_list(request, LIST, context, state=state, added=added, parts=parts)
