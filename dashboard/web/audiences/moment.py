@@ -80,12 +80,14 @@ def moment_list(at: PastMoment, filters: AudienceFilters, *, start: int) -> Mome
 def exported_publications(at: PastMoment, filters: AudienceFilters) -> Iterator[Any]:
     """Yield the publication of each audience that had something live at a moment.
 
-    Or what is wrong with the moment.
+    With the stored `body` of its version, or None; or what is wrong with the moment.
     """
     if at.moment is None:
         yield at.problem
         return
-    for publication in read_in_steps(_with_versions(_publications(at.moment, filters))):
+    ids = {name: OuterRef(name) for name in ("page_id", "audience_id", "version_id")}
+    body = Subquery(VersionRecord.objects.filter(**ids).values("body"))
+    for publication in read_in_steps(_publications(at.moment, filters).annotate(body=body)):
         publication.at = at.moment
         yield publication
 
@@ -100,12 +102,6 @@ def _publications(moment: datetime | None, filters: AudienceFilters) -> QuerySet
         ids = {"page_id": OuterRef("page_id"), "audience_id": OuterRef("audience_id")}
         publications = publications.filter(Exists(find_audiences(filters).filter(**ids)))
     return publications.order_by("audience_name", "pk")
-
-
-def _with_versions(publications: QuerySet[Publication]) -> QuerySet[Any]:
-    """Return the publications, each with the stored `body` of its version, or None."""
-    ids = {name: OuterRef(name) for name in ("page_id", "audience_id", "version_id")}
-    return publications.annotate(body=Subquery(VersionRecord.objects.filter(**ids).values("body")))
 
 
 def _text(publication: Any) -> str:

@@ -1,6 +1,5 @@
 """Views of an audience's conversation, which is always fetched and never stored."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
@@ -93,13 +92,18 @@ def conversation_newer(request: Request, page_id: str, audience_id: str) -> Http
         return HttpResponse(status=204)
     params = browser_query(request)
     rows = make_rows(thread)
+    announcements = []
+    if snapshot.pending != now.pending:
+        announcements.append(f"Pending changes updated: {len(thread.pending)} pending.")
+    if snapshot.context != now.context:
+        announcements.append("Context updated, and the fields and statuses inferred from it.")
     context |= _conversation_context(thread, params) | {
         "rows": rows,
         "snapshot": now,
         "new_rows": rows[snapshot.count :],
         "old_rows": rows[: snapshot.count],
         "is_changed": snapshot.is_outdated_by(thread),
-        "announcements": list(_announcements(snapshot, now, thread)),
+        "announcements": announcements,
         "show": _show_param(params),
     }
     return render(request, "conversations/newer.html", context)
@@ -216,16 +220,6 @@ def _conversation_context(thread: ConversationThread, params: QueryDict) -> dict
         "params": params,
         "pending_show": params.get("pending") if params.get("pending") in states else "",
     }
-
-
-def _announcements(
-    before: ConversationSnapshot, now: ConversationSnapshot, thread: ConversationThread
-) -> Iterator[str]:
-    if before.pending != now.pending:
-        count = len(thread.pending)
-        yield f"Pending changes updated: {count} pending."
-    if before.context != now.context:
-        yield "Context updated, and the fields and statuses inferred from it."
 
 
 def _find_call(

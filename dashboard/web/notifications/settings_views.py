@@ -18,7 +18,7 @@ from dashboard.notifications.email_change import (
     request_confirmation,
 )
 from dashboard.notifications.kinds import KINDS
-from dashboard.notifications.models import Channel, Follow, NotificationError
+from dashboard.notifications.models import Channel, NotificationError
 from dashboard.notifications.preferences import (
     get_settings,
     list_follows,
@@ -28,7 +28,7 @@ from dashboard.notifications.preferences import (
 )
 from dashboard.notifications.targets import list_targets
 from dashboard.web.notifications.forms import EmailForm, SettingsForm, group_kinds
-from dashboard.web.search.hits import Hit, hits_by_visit
+from dashboard.web.search.hits import hits_by_visit
 from dashboard.web.ui.formats import UTC, request_time_zone
 from dashboard.web.ui.htmx import Request
 
@@ -47,6 +47,8 @@ def notification_settings(request: Request) -> HttpResponse:
     if form.is_valid() and _save(request, form):
         messages.success(request, "Notification settings saved.")
         return redirect("notification-settings")
+    follows = list(list_follows(request.user))
+    hits = hits_by_visit([(follow.page_id, follow.audience_id) for follow in follows])
     context = {
         "form": form,
         "groups": group_kinds(KINDS.values()),
@@ -55,7 +57,11 @@ def notification_settings(request: Request) -> HttpResponse:
         "email": email_address_of(request.user),
         "targets": list(list_targets(request.user)),
         "team_targets": list(list_targets(None)) if may(request, MANAGE_DELIVERIES) else None,
-        "follows": _follows(request),
+        "follows": [
+            # Without a hit if it is no longer on record.
+            (follow, hits.get((follow.page_id, follow.audience_id)))
+            for follow in follows
+        ],
     }
     status = 422 if form.is_bound else 200
     return render(request, "notifications/settings.html", context, status=status)
@@ -111,13 +117,6 @@ def _save(request: Request, form: SettingsForm) -> bool:
     except NotificationError as error:
         form.add_error(error.field or None, str(error))
     return not form.errors
-
-
-def _follows(request: Request) -> list[tuple[Follow, Hit | None]]:
-    """Return what the user follows; without a hit if it is no longer on record."""
-    follows = list(list_follows(request.user))
-    hits = hits_by_visit([(follow.page_id, follow.audience_id) for follow in follows])
-    return [(follow, hits.get((follow.page_id, follow.audience_id))) for follow in follows]
 
 
 def _send_link(request: Request, form: EmailForm) -> bool:

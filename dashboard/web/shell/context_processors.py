@@ -28,7 +28,7 @@ from dashboard.accounts.permissions import (
     may,
     must_set_up_second_factor,
 )
-from dashboard.client import CallReport, InvalidResponseError, StatusError
+from dashboard.client import InvalidResponseError, StatusError
 from dashboard.notifications.inbox import is_about
 from dashboard.notifications.preferences import is_followed
 from dashboard.observability.request_context import current_notes, current_request_id, is_unrecorded
@@ -166,19 +166,15 @@ def support_report(request: HttpRequest) -> str:
         f"Request: {current_request_id()}",
         f"Page: {request.method} {escape_uri_path(request.path)}",
     ]
-    if notes and notes.failed:
-        lines += _describe_call(notes.failed)
+    if notes and (failed := notes.failed):
+        attempts = f"{failed.attempts} attempt{'s' if failed.attempts != 1 else ''}"
+        lines += [
+            f"Call: {failed.operation}, {failed.method} {failed.path}",
+            f"Sent: {failed.started_at.isoformat(timespec='seconds')}, {attempts}, "
+            f"{failed.duration_ms:.0f} ms",
+            f"Status: {failed.status_code or 'none'}",
+            f"Error: {failed.error}",
+        ]
+        if isinstance(failed.error, StatusError | InvalidResponseError) and failed.error.body:
+            lines.append(f"Body (truncated): {failed.error.body[:MAX_BODY_CHARACTERS]}")
     return "\n".join(lines)
-
-
-def _describe_call(failed: CallReport) -> list[str]:
-    attempts = f"{failed.attempts} attempt{'s' if failed.attempts != 1 else ''}"
-    lines = [
-        f"Call: {failed.operation}, {failed.method} {failed.path}",
-        f"Sent: {failed.started_at.isoformat(timespec='seconds')}, {attempts}, "
-        f"{failed.duration_ms:.0f} ms",
-        f"Status: {failed.status_code or 'none'}",
-        f"Error: {failed.error}",
-    ]
-    body = failed.error.body if isinstance(failed.error, StatusError | InvalidResponseError) else ""
-    return [*lines, f"Body (truncated): {body[:MAX_BODY_CHARACTERS]}"] if body else lines

@@ -95,8 +95,13 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     if form and is_background_request(request):
         return HttpResponse(status=204)
     if form and (not form.draft_of or request.user.pk in (form.draft_of, None)):
-        return _resume(request, form.url)
-    if _is_second_login(request):
+        login = redirect_to_login(form.url, resolve_url(settings.LOGIN_URL))
+        if request.user.is_authenticated:
+            messages.warning(request, "Your session changed. Nothing was sent; submit again.")
+        return _to_page(request, form.url if request.user.is_authenticated else login.url)
+    # The user logged in again, as after Back or a double click: the login page leads on.
+    is_same = request.POST.get("username") == request.user.get_username()
+    if is_same and request.user.is_authenticated and request.path == reverse("login"):
         return redirect_to_login(request.POST.get("next", ""), resolve_url(settings.LOGIN_URL))
     what_to_do = (
         "Another user opened it. The input was saved as their draft."
@@ -104,23 +109,6 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         else "Nothing was changed. Go back, reload the page and try again."
     )
     return _render_failure(request, Failure(403, "lock", "Form expired", what_to_do))
-
-
-def _is_second_login(request: HttpRequest) -> bool:
-    """Return whether the user logs in again, as after Back or a double click.
-
-    The login page then leads on.
-    """
-    is_same = request.POST.get("username") == request.user.get_username()
-    return is_same and request.user.is_authenticated and request.path == reverse("login")
-
-
-def _resume(request: HttpRequest, url: str) -> HttpResponse:
-    """Show a form again that is not of this session, with what was typed; log in before."""
-    if request.user.is_authenticated:
-        messages.warning(request, "Your session changed. Nothing was sent; submit again.")
-        return _to_page(request, url)
-    return _to_page(request, redirect_to_login(url, resolve_url(settings.LOGIN_URL)).url)
 
 
 def incomplete(request: HttpRequest) -> HttpResponse:

@@ -5,6 +5,7 @@ the names of their fields (our choice): nothing precedes its creation, and nothi
 it was published.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -115,12 +116,17 @@ class Gap:
 
 
 def lifecycle_of(version: AudienceVersion, *, is_live: bool, now: datetime) -> Lifecycle:
-    steps = _steps(version)
+    steps: list[LifecycleStep] = []
+    before: datetime | None = None
+    for label, text, moment in _dates_in_order(version):
+        duration = moment - before if moment and before else None
+        steps.append(LifecycleStep(label, text, moment, duration))
+        before = moment
     moments = [step.moment for step in steps if step.moment]
     state = "Live" if is_live else _OPEN_STATES.get(version.status, "")
     since = read_date(version.published_at) if is_live else max(moments, default=None)
     return Lifecycle(
-        steps=steps,
+        steps=tuple(steps),
         state=state,
         lasted=now - since if state and since and since <= now else None,
         doubts=tuple(_doubts(version, now)),
@@ -130,16 +136,6 @@ def lifecycle_of(version: AudienceVersion, *, is_live: bool, now: datetime) -> L
 def gap_between(above: VersionRecord, below: VersionRecord) -> Gap | None:
     gap = Gap(below=below, above=above)
     return gap if gap.first <= gap.last else None
-
-
-def _steps(version: AudienceVersion) -> tuple[LifecycleStep, ...]:
-    steps: list[LifecycleStep] = []
-    before: datetime | None = None
-    for label, text, moment in _dates_in_order(version):
-        duration = moment - before if moment and before else None
-        steps.append(LifecycleStep(label, text, moment, duration))
-        before = moment
-    return tuple(steps)
 
 
 def _dates_in_order(version: AudienceVersion) -> Sequence[tuple[str, str, datetime | None]]:
@@ -278,7 +274,9 @@ def version_history(
     records = list(history[: size + 1])
     listed = [(record, record.version) for record in records[:size]]
     version_ids = [record.version_id for record, _ in listed]
-    publishes = _publishes(head, version_ids)
+    publishes: dict[str, list[Operation]] = defaultdict(list)
+    for operation in publishes_of_versions(head.page_id, head.audience_id, version_ids):
+        publishes[operation.version_id].append(operation)
     below: list[VersionRecord | None] = [*records[1:], None]
     changes = _changes(
         head, [(version, older) for (_, version), older in zip(listed, below, strict=False)]
@@ -315,13 +313,6 @@ def previous_to(page_id: str, audience_id: str, version_id: str) -> VersionRecor
 def _below(seen: QuerySet[VersionRecord], last: VersionRecord) -> QuerySet[VersionRecord]:
     same_number = Q(version_number=last.version_number, pk__lt=last.pk)
     return seen.filter(Q(version_number__lt=last.version_number) | same_number)
-
-
-def _publishes(head: AudienceHead, version_ids: list[str]) -> dict[str, list[Operation]]:
-    by_version: dict[str, list[Operation]] = {}
-    for operation in publishes_of_versions(head.page_id, head.audience_id, version_ids):
-        by_version.setdefault(operation.version_id, []).append(operation)
-    return by_version
 
 
 def _changes(
