@@ -159,6 +159,12 @@ def submit_problem(review: PublishReview, entered_number: str) -> str:
     return ""
 
 
+def may_not_be_listed(last: Operation, version: AudienceVersion) -> bool:
+    """Return whether the service has just accepted a publish that its list may not show yet."""
+    is_recent = clock.now() - (last.settled_at or last.requested_at) < LIST_LAG
+    return last.outcome == Outcome.ACCEPTED and is_recent and is_unchanged(last.before, version)
+
+
 def publish_in_progress(review: PublishReview) -> Operation | None:
     """Return the last publish of the version if it is not over: no other may begin before."""
     last, version, now = review.last, review.snapshot.version, clock.now()
@@ -166,8 +172,7 @@ def publish_in_progress(review: PublishReview) -> Operation | None:
         return last
     if last.outcome != Outcome.ACCEPTED or version is None:
         return None
-    settled_at = last.settled_at or last.requested_at
-    if is_unchanged(last.before, version) and now - settled_at < LIST_LAG:
+    if may_not_be_listed(last, version):
         return last
     # The service returns only the latest and the live version: polling any other is useless.
     is_visible = review.snapshot.is_returned or now - last.requested_at < POLLING_PERIOD

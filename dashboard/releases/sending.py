@@ -16,8 +16,11 @@ from dashboard.ledger.queries.audiences import version_last_known
 from dashboard.ledger.queries.operations import operation_by_key, publishes_of
 from dashboard.operations.checking import PublishTarget
 from dashboard.operations.execution import send
-from dashboard.operations.publish import LIST_LAG, begin_publish, is_other_published_since
-from dashboard.operations.verdicts import is_unchanged
+from dashboard.operations.publish import (
+    begin_publish,
+    is_other_published_since,
+    may_not_be_listed,
+)
 from dashboard.releases.approval_subjects import clearance_of
 from dashboard.releases.following import is_sent_again, message_of
 from dashboard.releases.holding import MAX_RETRY_AFTER, MIN_PAUSE, hold, note_activity, pause
@@ -69,7 +72,7 @@ def _begin(item: ReleaseItem, owner: User) -> tuple[Operation, Attempt | None]:
     target = _target(item)
     publishes = publishes_of(item.page_id, item.audience_id).filter(version_id=item.version_id)
     last = publishes.order_by("-requested_at", "-pk").first()
-    if last and _may_not_be_listed(last, item):
+    if last and may_not_be_listed(last, item.version):
         return last, None
     record = version_last_known(*target)
     return begin_publish(
@@ -82,14 +85,6 @@ def _begin(item: ReleaseItem, owner: User) -> tuple[Operation, Attempt | None]:
         clearance=clearance_of(item.release, item),
         reason=PublicationReason.RELEASE,
         note=item.release.note,
-    )
-
-
-def _may_not_be_listed(last: Operation, item: ReleaseItem) -> bool:
-    """Return whether the service has just accepted a publish that its list does not show yet."""
-    is_recent = clock.now() - (last.settled_at or last.requested_at) < LIST_LAG
-    return bool(
-        is_recent and last.outcome == Outcome.ACCEPTED and is_unchanged(last.before, item.version)
     )
 
 
