@@ -23,6 +23,7 @@ from dashboard.releases.decisions import (
     decided_by,
     make_draft,
     require_unsent,
+    running_from_now,
     save,
     scheduled_for,
     waiting_until,
@@ -106,19 +107,10 @@ def approve(approval: ApprovalRequest, user: User, *, note: str, displayed_diges
         record_decision(
             approval, user, is_approved=True, note=note, displayed_digest=displayed_digest
         )
-        now = clock.now()
         if release.due_at:
             save(release, state=ReleaseState.SCHEDULED, wake_at=release.due_at)
         else:
-            save(
-                release,
-                state=ReleaseState.RUNNING,
-                started_at=release.started_at or now,
-                active_at=now,
-                decided_at=now,
-                needs_check=True,
-                wake_at=now,
-            )
+            save(release, **running_from_now(release), decided_at=clock.now())
 
 
 def decline(approval: ApprovalRequest, user: User, *, note: str, displayed_digest: str) -> None:

@@ -62,18 +62,13 @@ def publish(
     startable = (ReleaseState.DRAFT, ReleaseState.SCHEDULED, ReleaseState.HELD)
     with decide(release, *startable):
         confirm(release, entered_count, displayed_digest)
-        now = clock.now()
         save(
             release,
             **decided_by(user),
             **_cleared(release, user, Plan(None, publishes_others), emergency_reason),
             **NO_SCHEDULE,
-            state=ReleaseState.RUNNING,
+            **running_from_now(release),
             publishes_others=publishes_others,
-            started_at=release.started_at or now,
-            active_at=now,
-            needs_check=True,
-            wake_at=now,
         )
 
 
@@ -83,17 +78,10 @@ def start_rollback(release: Release, user: User) -> None:
     Held items don't hold the others. If the rule needs an approval, the worker requests it once all
     is read. The caller's transaction has created the release.
     """
-    now, waits = clock.now(), needs_approval(release)
-    save(
-        release,
-        **decided_by(user),
-        state=ReleaseState.WAITING_FOR_APPROVAL if waits else ReleaseState.RUNNING,
-        publishes_others=True,
-        started_at=None if waits else now,
-        active_at=now,
-        needs_check=True,
-        wake_at=now,
-    )
+    columns = running_from_now(release) | {"publishes_others": True}
+    if needs_approval(release):
+        columns |= {"state": ReleaseState.WAITING_FOR_APPROVAL, "started_at": None}
+    save(release, **decided_by(user), **columns)
 
 
 def continue_release(
@@ -331,6 +319,18 @@ def decided_by(user: User) -> dict[str, Any]:
         "stop_requested_at": None,
         "stop_requested_by_name": "",
         "pause_reason": "",
+    }
+
+
+def running_from_now(release: Release) -> dict[str, Any]:
+    """Return the columns that have a worker check a release again, and send what waits."""
+    now = clock.now()
+    return {
+        "state": ReleaseState.RUNNING,
+        "started_at": release.started_at or now,
+        "active_at": now,
+        "needs_check": True,
+        "wake_at": now,
     }
 
 
