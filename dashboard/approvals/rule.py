@@ -102,8 +102,7 @@ def _rule_refusal(operation: Operation, attempt: Attempt) -> str:
     if not current_rule().covers(_kind(operation)):
         return ""
     if operation.emergency_reason:
-        problem = _emergency_refusal(_reloaded(operation.actor_id), operation.actor_name)
-        return problem or _retry_refusal(operation, attempt)
+        return _emergency_refusal(operation, attempt)
     if operation.approval_id is None:
         return NEEDED
     approval = ApprovalRequest.objects.get(pk=operation.approval_id)
@@ -178,14 +177,11 @@ def may_publish_in_an_emergency(user: User) -> bool:
     return all(user.has_perm(permission) for permission in needed)
 
 
-def _emergency_refusal(actor: User | None, name: str) -> str:
-    if actor and actor.is_active and may_publish_in_an_emergency(actor):
-        return ""
-    return f"{name} may not publish without an approval."
-
-
-def _retry_refusal(operation: Operation, attempt: Attempt) -> str:
-    """Return why a reason that was typed for an earlier attempt is none for this one, or ""."""
+def _emergency_refusal(operation: Operation, attempt: Attempt) -> str:
+    """Return why the reason that was typed does not let an attempt be sent, or ""."""
+    actor = _reloaded(operation.actor_id)
+    if not (actor and actor.is_active and may_publish_in_an_emergency(actor)):
+        return f"{operation.actor_name} may not publish without an approval."
     if attempt.number == 1:
         return ""
     first = operation.attempts.get(number=1).digest

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.urls import reverse
 
@@ -90,10 +89,17 @@ def _audience_words(before: Any, audience: AudienceRecord) -> list[str]:
 
 def _record(page_id: str, audience_id: str, changes: list[AudienceChange]) -> None:
     """Record changes for the followers of an audience, or of the page if `audience_id` is empty."""
-    first = changes[0]
+    first, actor = changes[0], None
     if len(changes) == 1:
         name, words = first.name, ", ".join(first.words)
         path = reverse("audience-detail", args=[page_id, first.audience.audience_id])
+        if first.words == [f"version {first.audience.live_version_number} is live"]:
+            # Users are not notified of what they published themselves.
+            publications = Publication.objects.filter(
+                page_id=page_id, audience_id=first.audience.audience_id, ended_at=None
+            )
+            live = publications.select_related("operation__actor").last()
+            actor = live.operation.actor if live and live.operation else None
     else:
         page = PageRecord.objects.filter(page_id=page_id).values_list("name", flat=True)
         names = ", ".join(change.name for change in changes[:MAX_NAMES])
@@ -107,20 +113,5 @@ def _record(page_id: str, audience_id: str, changes: list[AudienceChange]) -> No
         f"followed:{digest_of(page_id, audience_id, *ids)}",
         Subject(path, page_id=page_id, audience_id=audience_id),
         {"name": name, "changes": words},
-        actor=_publisher(changes),
+        actor=actor,
     )
-
-
-def _publisher(changes: list[AudienceChange]) -> User | None:
-    """Return who published what went live, if that is all that changed.
-
-    Users are not notified of what they did themselves.
-    """
-    audience, words, _ = changes[0]
-    if len(changes) > 1 or words != [f"version {audience.live_version_number} is live"]:
-        return None
-    publications = Publication.objects.filter(
-        page_id=audience.page_id, audience_id=audience.audience_id, ended_at=None
-    )
-    live = publications.select_related("operation__actor").last()
-    return live.operation.actor if live and live.operation else None

@@ -3,7 +3,7 @@
 Each event has a transaction of its own. What is deleted at that moment has it tried again.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
 from threading import Event as StopEvent
@@ -62,7 +62,15 @@ def _notify(claim: Claim[Event]) -> None:
             if event.kind in target.kinds
         ]
         if items:
-            _put_into_outbox(items, urgent_for=event.owner_ids if kind.is_failure else ())
+            now, window = clock.now(), timedelta(seconds=settings.NOTIFICATION_WINDOW_S[0])
+            user_ids = {item.user_id for item in items if item.user_id}
+            quiet = NotificationSettings.objects.filter(quiet_from__isnull=False)
+            choices = {choice.user_id: choice for choice in quiet.filter(user__in=user_ids)}
+            for item in items:
+                is_urgent = kind.is_failure and item.user_id in event.owner_ids
+                choice = choices.get(item.user_id or 0)
+                item.due_at = due_at(now, window, choice, is_urgent=is_urgent)
+            DeliveryItem.objects.bulk_create(items)
         claim.let_go(None)
 
 
@@ -152,19 +160,3 @@ def _notify_users(kind: Kind, event: Event, users: list[User]) -> Iterator[Deliv
         yield DeliveryItem(
             event=event, channel=Channel.WEBHOOK, user_id=target.user_id, target=target
         )
-
-
-def _put_into_outbox(items: list[DeliveryItem], *, urgent_for: Collection[int]) -> None:
-    now, window = clock.now(), bundling_window()
-    users = {item.user_id for item in items if item.user_id}
-    quiet = NotificationSettings.objects.filter(quiet_from__isnull=False, user__in=users)
-    choices = {choice.user_id: choice for choice in quiet} if users else {}
-    for item in items:
-        user_id = item.user_id or 0
-        is_urgent = user_id in urgent_for
-        item.due_at = due_at(now, window, choices.get(user_id), is_urgent=is_urgent)
-    DeliveryItem.objects.bulk_create(items)
-
-
-def bundling_window() -> timedelta:
-    return timedelta(seconds=settings.NOTIFICATION_WINDOW_S[0])

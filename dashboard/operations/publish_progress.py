@@ -5,6 +5,7 @@ Pure, but for the typical times, from queued to published, of the versions seen.
 
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
@@ -266,14 +267,6 @@ def percentile(values: Sequence[ValueT], share: float) -> ValueT | None:
     return sorted(values)[max(0, math.ceil(share * len(values)) - 1)] if values else None
 
 
-def _load_queue_times(since: datetime) -> list[QueueTime]:
-    # A version published since then was seen since then.
-    seen = VersionRecord.objects.filter(status__in=WENT_LIVE, last_seen_at__gte=since)
-    records = seen.only("body").order_by("-last_seen_at")[:MAX_VERSIONS]
-    times = [queue_time(record.version) for record in records]
-    return [time for time in times if time and time.published_at >= since]
-
-
 def queue_time(version: AudienceVersion) -> QueueTime | None:
     """Return the time of a version; None if a date is missing or they are out of order."""
     queued, published = read_date(version.queued_at), read_date(version.published_at)
@@ -295,14 +288,17 @@ def recent_queue_times(today: date) -> list[QueueTime]:
     since = start_of_day(first_day(today))
     # The first day starts at another time in another zone.
     key = f"queue-times:1:{since:%Y%m%d%H%M%z}"
-    try:
+    # Nothing may be cached, or what another release cached.
+    with suppress(TypeError, ValueError, OverflowError, OSError):
         return [
             QueueTime(datetime.fromtimestamp(published, UTC), timedelta(seconds=took))
             for published, took in cache.get(key)
         ]
-    except (TypeError, ValueError, OverflowError, OSError):
-        # Nothing is cached, or what another release cached.
-        times = _load_queue_times(since)
+    # A version published since then was seen since then.
+    records = VersionRecord.objects.filter(status__in=WENT_LIVE, last_seen_at__gte=since)
+    newest = records.only("body").order_by("-last_seen_at")[:MAX_VERSIONS]
+    of_versions = [queue_time(record.version) for record in newest]
+    times = [time for time in of_versions if time and time.published_at >= since]
     numbers = [
         (publish.published_at.timestamp(), publish.duration.total_seconds()) for publish in times
     ]

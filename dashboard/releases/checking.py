@@ -95,7 +95,13 @@ def read_items(
     items, progress = list(items), _Progress(on_progress)
     pages = _read_pages(list(dict.fromkeys(item.page_id for item in items)), progress)
     readable = [item for item in items if not pages[item.page_id].stop]
-    conversations = dict(_read_conversations(readable, progress))
+    messages = publishing_client().audiences.messages
+    calls = [partial(messages, item.page_id, item.audience_id) for item in readable]
+    conversations = {}
+    for item, response in zip(readable, _call_all(calls, progress), strict=True):
+        if isinstance(response.error, _SILENT_FOR_ALL):
+            raise response.error
+        conversations[item.pk] = read_pending_changes(response.get)
     recorded = _Recorded(readable)
     reviews = {}
     for item in items:
@@ -204,17 +210,6 @@ def _read_pages(page_ids: Sequence[str], progress: _Progress) -> dict[str, _Page
         reading = read_and_record_page(page_id, page.get, page.requested_at)
         pages[page_id] = _PageReading(reading, audiences, stop)
     return pages
-
-
-def _read_conversations(
-    items: Sequence[ReleaseItem], progress: _Progress
-) -> Iterator[tuple[int, PendingChanges]]:
-    client = publishing_client()
-    calls = [partial(client.audiences.messages, item.page_id, item.audience_id) for item in items]
-    for item, response in zip(items, _call_all(calls, progress), strict=True):
-        if isinstance(response.error, _SILENT_FOR_ALL):
-            raise response.error
-        yield item.pk, read_pending_changes(response.get)
 
 
 def _call_all(calls: Iterable[Callable[[], Any]], progress: _Progress) -> Iterator[_Response]:
