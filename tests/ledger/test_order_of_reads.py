@@ -123,12 +123,7 @@ RACES = {
         "archived",
         first=record_page(),
     ),
-    "total": Race(
-        record_total(7),
-        record_total(8),
-        lambda: ListTotal.objects.get().total_count,
-        8,
-    ),
+    "total": Race(record_total(7), record_total(8), lambda: ListTotal.objects.get().total_count, 8),
     "subscription": Race(
         record_subscription(),
         record_subscription(active=False),

@@ -9,13 +9,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from dashboard.contract.audiences import Audience
-from dashboard.ledger.models import (
-    Attempt,
-    AudienceRecord,
-    Operation,
-    Publication,
-    VersionRecord,
-)
+from dashboard.ledger.models import Attempt, AudienceRecord, Operation, Publication, VersionRecord
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import AttemptResult, Target, begin, end, publish_key
 from dashboard.ledger.pruning import BATCH_SIZE, Prunable, prunable, prune
