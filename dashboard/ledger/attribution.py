@@ -84,7 +84,10 @@ def explain(
     }:
         publication.reason = PublicationReason.SEEN_AGAIN
     elif unused:
-        _attribute(publication, _publish_behind(version, unused, read.at), read)
+        # An accepted one first; none if dates differ, as the version may be published elsewhere.
+        behind = [publish for publish in unused if has_published(publish, version, read.at)]
+        behind.sort(key=lambda publish: publish.outcome != Outcome.ACCEPTED)
+        _attribute(publication, next(iter(behind), None), read)
     elif publish := _publish_that_returned(version, publishes):
         _attribute(publication, publish, read)
     elif may_be_lost(version, read_before_at=read.before_at, restored_at=restored_at):
@@ -127,18 +130,6 @@ def possible_publishes(
     for publish in sent:
         of_version[publish.audience_id, publish.version_id].append(publish)
     return of_version
-
-
-def _publish_behind(
-    version: AudienceVersion, publishes: Sequence[Any], read_at: datetime
-) -> Operation | None:
-    """Return the publish that made a version live, an accepted one first; None if dates differ.
-
-    The same version may have been published elsewhere, too.
-    """
-    behind = [publish for publish in publishes if has_published(publish, version, read_at)]
-    behind.sort(key=lambda publish: publish.outcome != Outcome.ACCEPTED)
-    return next(iter(behind), None)
 
 
 def _publish_that_returned(

@@ -168,15 +168,12 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
-def _is_safe_to_log(error: BaseException) -> bool:
-    # Without a Redis its library is never loaded, which takes a tenth of the server's start.
-    redis = sys.modules.get("redis.exceptions")
-    return isinstance(error, SAFE_TO_LOG) or bool(redis and isinstance(error, redis.RedisError))
-
-
 def _exception(error: BaseException) -> dict[str, Any]:
     frames = traceback.extract_tb(error.__traceback__)
-    message = {"message": str(error)} if _is_safe_to_log(error) else {}
+    # Without a Redis its library is never loaded, which takes a tenth of the server's start.
+    redis = sys.modules.get("redis.exceptions")
+    is_safe = isinstance(error, (*SAFE_TO_LOG, redis.RedisError) if redis else SAFE_TO_LOG)
+    message = {"message": str(error)} if is_safe else {}
     kind = f"{type(error).__module__}.{type(error).__qualname__}".removeprefix("builtins.")
     places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
     return {"kind": kind, **message, "traceback": places}

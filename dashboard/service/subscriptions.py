@@ -88,7 +88,10 @@ def refresh_subscriptions(subscription_ids: Sequence[str]) -> dict[str, str]:
         batch = subscription_ids[start : start + MAX_PARALLEL_READS]
         errors = _read_batch(batch)
         failures |= {subscription_id: str(error) for subscription_id, error in errors.items()}
-        if _should_stop(list(errors.values()), len(batch)):
+        reasons = errors.values()
+        must_wait = any(isinstance(e, RateLimitedError | AuthenticationError) for e in reasons)
+        is_silent = all(isinstance(errors.get(pk), NoResponseError) for pk in batch)
+        if must_wait or is_silent:
             rest = subscription_ids[start + MAX_PARALLEL_READS :]
             return failures | dict.fromkeys(rest, NOT_READ)
     return failures
@@ -110,9 +113,3 @@ def _read_batch(subscription_ids: Sequence[str]) -> dict[str, APIError]:
             with tolerate_write_errors():
                 recording.record_subscription(reading, read_at=read_at)
     return errors
-
-
-def _should_stop(errors: Sequence[APIError], batch_size: int) -> bool:
-    if any(isinstance(error, RateLimitedError | AuthenticationError) for error in errors):
-        return True
-    return len(errors) == batch_size and all(isinstance(error, NoResponseError) for error in errors)

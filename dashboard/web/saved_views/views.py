@@ -130,10 +130,15 @@ def saved_view_default(request: Request) -> HttpResponse:
     list_name, chosen = request.POST.get("list", ""), request.POST.get("view", "")
     if list_name not in ListName:
         raise Http404
+    view = find_view(request.user, int_param(chosen))
     if not chosen:
         clear_default(list_name, user=request.user)
+    elif chosen == ALL:
+        set_default(list_name, None, user=request.user)
+    elif view is None or view.list_name != list_name:
+        raise Http404
     else:
-        set_default(list_name, _default_of(request, list_name, chosen), user=request.user)
+        set_default(list_name, view, user=request.user)
     messages.success(request, "Default saved.")
     return redirect("saved-view-list")
 
@@ -157,16 +162,6 @@ def _changeable(request: Request, view_id: int) -> SavedView:
         raise Http404
     if view.is_team:
         demand(request, CHANGE_TEAM_VIEWS)
-    return view
-
-
-def _default_of(request: Request, list_name: str, chosen: str) -> SavedView | None:
-    """Return the view to open the list with; None for the whole list. Raises Http404."""
-    if chosen == ALL:
-        return None
-    view = find_view(request.user, int_param(chosen))
-    if view is None or view.list_name != list_name:
-        raise Http404
     return view
 
 

@@ -131,15 +131,15 @@ def view_hits(views: Sequence[ViewOfUser], words: str) -> list[Hit]:
     """Return the saved views with each word in the name."""
     wanted = fold(words).split()
     return [
-        Hit("view", view.name, view_url(view), note=_view_note(view))
+        Hit(
+            "view",
+            view.name,
+            view_url(view),
+            note=ListName(view.list_name).label + (", team view" if view.is_team else ""),
+        )
         for view in views
         if all(word in fold(view.name) for word in wanted)
     ]
-
-
-def _view_note(view: ViewOfUser) -> str:
-    label = ListName(view.list_name).label
-    return f"{label}, team view" if view.is_team else label
 
 
 def release_hits(words: str) -> list[Hit]:

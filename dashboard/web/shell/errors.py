@@ -98,7 +98,9 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         login = redirect_to_login(form.url, resolve_url(settings.LOGIN_URL))
         if request.user.is_authenticated:
             messages.warning(request, "Your session changed. Nothing was sent; submit again.")
-        return _to_page(request, form.url if request.user.is_authenticated else login.url)
+        url = form.url if request.user.is_authenticated else login.url
+        is_htmx = getattr(request, "htmx", None)
+        return HttpResponseClientRedirect(url) if is_htmx else redirect(url)
     # The user logged in again, as after Back or a double click: the login page leads on.
     is_same = request.POST.get("username") == request.user.get_username()
     if is_same and request.user.is_authenticated and request.path == reverse("login"):
@@ -116,11 +118,6 @@ def incomplete(request: HttpRequest) -> HttpResponse:
     title = "The form arrived incomplete"
     what_to_do = "Nothing was changed. Check your connection, then try again."
     return _render_failure(request, Failure(400, "clock", title, what_to_do))
-
-
-def _to_page(request: HttpRequest, address: str) -> HttpResponse:
-    is_htmx = getattr(request, "htmx", None)
-    return HttpResponseClientRedirect(address) if is_htmx else redirect(address)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -103,11 +103,14 @@ def zone_choices() -> Choices:
     """Return the form choices: the browser's own, UTC, and the zones grouped by region."""
     names = sorted(zoneinfo.available_timezones())
     regional = [name for name in names if name.partition("/")[0] in REGIONS]
+    labels = {
+        name: name.partition("/")[2].replace("_", " ").replace("/", ", ") for name in regional
+    }
     groups = groupby(regional, key=lambda name: name.partition("/")[0])
     return [
         BROWSER_CHOICE,
         (UTC, UTC),
-        *((region, [(name, _label(name)) for name in group]) for region, group in groups),
+        *((region, [(name, labels[name]) for name in group]) for region, group in groups),
     ]
 
 
@@ -135,7 +138,3 @@ def time_zone_label(request: HttpRequest) -> str:
     has_cookie = settings.TIME_ZONE_COOKIE in request.COOKIES
     is_browsers = has_cookie and not get_preferences(request.user).time_zone
     return "" if is_browsers else date_format(timezone.localtime(), "e")
-
-
-def _label(name: str) -> str:
-    return name.partition("/")[2].replace("_", " ").replace("/", ", ")

@@ -292,15 +292,10 @@ class EditForm(LabelForm):
         for problem in problems:
             name, _, rest = problem.path.strip("/$.").replace("/", ".").partition(".")
             if name in ("url", "events"):
-                self.add_error(
-                    name, f"The service returned: {problem.message}{_event_at(sent, rest)}"
-                )
+                is_event = re.fullmatch(r"\d{1,4}", rest) and int(rest) < len(sent)
+                event = f" ({sent[int(rest)]})" if is_event else ""
+                self.add_error(name, f"The service returned: {problem.message}{event}")
             else:
                 self.refusals.append(f"{problem.path}: {problem.message}".removeprefix(": "))
         if not problems:
             self.refusals.append(str(error))
-
-
-def _event_at(events: Sequence[str], place: str) -> str:
-    is_place = re.fullmatch(r"\d{1,4}", place) and int(place) < len(events)
-    return f" ({events[int(place)]})" if is_place else ""

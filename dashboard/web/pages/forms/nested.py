@@ -110,8 +110,10 @@ def read_input(form: type[NestedForm], data: Mapping[str, Any], path: str = "") 
     )
     for name, row_form in form.lists.items():
         under = _list_path(path, name)
+        pattern = re.compile(rf"{re.escape(under)}\.(\d{{1,4}})\.")
+        numbers = {int(match[1]) for field in data if (match := pattern.match(field))}
         form_input.rows[name] = [
-            read_input(row_form, data, f"{under}.{number}") for number in _numbers(data, under)
+            read_input(row_form, data, f"{under}.{number}") for number in sorted(numbers)
         ]
     return form_input
 
@@ -159,12 +161,6 @@ def is_empty(form: type[NestedForm], form_input: SubmittedData) -> bool:
 
 def _list_path(path: str, name: str) -> str:
     return f"{path}.{to_camel(name)}" if path else to_camel(name)
-
-
-def _numbers(data: Mapping[str, Any], path: str) -> list[int]:
-    """Return the row numbers that a submitted form has under a path, in order."""
-    pattern = re.compile(rf"{re.escape(path)}\.(\d{{1,4}})\.")
-    return sorted({int(match[1]) for name in data if (match := pattern.match(name))})
 
 
 def _as_text(value: Any) -> str:

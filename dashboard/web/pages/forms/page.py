@@ -155,9 +155,15 @@ class PageForm:
     @property
     def problems(self) -> list[FormError]:
         """Every error: those about no field first, the others in the order of the form."""
-        return self.general_errors + [
-            problem for form in self.walk() for problem in _problems(form)
-        ]
+        problems = [*self.general_errors]
+        for form in self.walk():
+            for name, errors in form.errors.items():
+                field = form[name]
+                label = ", ".join(filter(None, (form.row_title, str(field.label))))
+                # A group of radio buttons has no id of its own.
+                html_id = field.id_for_label or f"{field.auto_id}_0"
+                problems += [FormError(f"{label}: {error}", html_id) for error in errors]
+        return problems
 
     @property
     def sections(self) -> list["Section"]:
@@ -183,12 +189,3 @@ class PageForm:
                 if wanted.startswith(f"{form.add_prefix(name)}."):
                     return form, name
         return None, ""
-
-
-def _problems(form: NestedForm) -> Iterator[FormError]:
-    for name, errors in form.errors.items():
-        field = form[name]
-        label = ", ".join(filter(None, (form.row_title, str(field.label))))
-        for error in errors:
-            # A group of radio buttons has no id of its own.
-            yield FormError(f"{label}: {error}", field.id_for_label or f"{field.auto_id}_0")
