@@ -71,7 +71,7 @@ def add(*entries: FeedEntry) -> None:
         rows_sql = ", ".join([row_sql] * len(batch))
         with connection.cursor() as cursor:
             cursor.execute(
-                f"INSERT INTO ledger_feedentry ({', '.join(_WRITTEN)}) VALUES {rows_sql}",  # noqa: S608
+                f'INSERT INTO "ledger_feedentry" ({", ".join(_WRITTEN)}) VALUES {rows_sql}',  # noqa: S608
                 values,
             )
 
