@@ -8,6 +8,8 @@ from django.utils.crypto import constant_time_compare
 
 from dashboard import clock
 from dashboard.encryption import DecryptionError, decrypt, encrypt
+from dashboard.ledger import feed
+from dashboard.ledger.models import FeedEntry, FeedKind
 from dashboard.webhooks.models import ReceivedDelivery, Receiver, new_secret
 from dashboard.work.tasks import WorkerTask
 
@@ -57,12 +59,15 @@ def can_verify(receiver: Receiver) -> bool:
 def record_rejection(now: datetime) -> None:
     """Record that a delivery had no valid signature; once a minute, so that a flood is cheap."""
     is_old = Q(rejected_at=None) | Q(rejected_at__lt=now - timedelta(minutes=1))
-    Receiver.objects.filter(is_old, pk=1).update(rejected_at=now)
+    with transaction.atomic():
+        if Receiver.objects.filter(is_old, pk=1).update(rejected_at=now):
+            feed.add(FeedEntry(kind=FeedKind.RECEIVER))
 
 
 def record_delivery(delivery: ReceivedDelivery) -> ReceivedDelivery:
     with transaction.atomic():
         delivery.save()
+        feed.add(FeedEntry(kind=FeedKind.RECEIVER, object_id=str(delivery.pk)))
         # Primary keys rise by one or more, so this leaves MAX_DELIVERIES or fewer.
         ReceivedDelivery.objects.filter(pk__lte=delivery.pk - MAX_DELIVERIES).delete()
         delete_old_deliveries()
@@ -96,9 +101,10 @@ def last_publish_delivery(audience_id: str) -> ReceivedDelivery | None:
 
 def _change(*, by: str, **fields: object) -> Receiver:
     # Only these columns: another change at the same moment may be the URL, because it leaked.
-    receiver, _ = Receiver.objects.update_or_create(
-        pk=1, defaults={**fields, "changed_at": clock.now(), "changed_by": by}
-    )
+    changes = {**fields, "changed_at": clock.now(), "changed_by": by}
+    with transaction.atomic():
+        receiver, _ = Receiver.objects.update_or_create(pk=1, defaults=changes)
+        feed.add(FeedEntry(kind=FeedKind.RECEIVER))
     delete_old_deliveries()
     return receiver
 
