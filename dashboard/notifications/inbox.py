@@ -1,12 +1,15 @@
 """The notifications of one user: the bell, and the history."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from urllib.parse import unquote, urlsplit
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import QuerySet
 
 from dashboard import clock
+from dashboard.ledger import feed
+from dashboard.ledger.models import FeedEntry, FeedKind
 from dashboard.notifications.models import Notification
 
 MAX_COUNT = 100
@@ -38,7 +41,7 @@ def list_notifications(user: User) -> QuerySet[Notification]:
 
 def mark_read(user: User, notification_ids: Sequence[int]) -> int:
     unread = Notification.objects.filter(user=user, pk__in=notification_ids, read_at=None)
-    return unread.update(read_at=clock.now())
+    return _mark_read(unread, user.pk)
 
 
 def mark_page_read(user: User, path: str) -> int:
@@ -48,10 +51,24 @@ def mark_page_read(user: User, path: str) -> int:
 
 def mark_event_read(key: str) -> None:
     unread = Notification.objects.filter(event__key=key, read_at=None)
-    unread.update(read_at=clock.now())
+    _mark_read(unread, *unread.values_list("user_id", flat=True))
 
 
 def mark_all_read(user: User, *, until: int) -> int:
     """Mark all as read up to the newest one that was shown, by its primary key."""
     unread = Notification.objects.filter(user=user, pk__lte=until, read_at=None)
-    return unread.update(read_at=clock.now())
+    return _mark_read(unread, user.pk)
+
+
+def add_to_feed(user_ids: Iterable[int]) -> None:
+    """Add that the notifications of some users changed; each sees their own entry alone."""
+    ids = sorted(set(user_ids))
+    feed.add(*(FeedEntry(kind=FeedKind.NOTIFICATION, user_id=user_id) for user_id in ids))
+
+
+def _mark_read(unread: QuerySet[Notification], *user_ids: int) -> int:
+    with transaction.atomic():
+        count = unread.update(read_at=clock.now())
+        if count:
+            add_to_feed(user_ids)
+    return count

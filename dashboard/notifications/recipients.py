@@ -19,6 +19,7 @@ from dashboard.approvals.models import ApprovalKind, ApprovalRequest
 from dashboard.approvals.rule import PERMISSIONS, is_same_person
 from dashboard.notifications.email import is_email_on
 from dashboard.notifications.followed_changes import KIND as FOLLOWED_CHANGED
+from dashboard.notifications.inbox import add_to_feed
 from dashboard.notifications.kinds import KINDS, Kind, Recipients
 from dashboard.notifications.models import (
     Channel,
@@ -148,10 +149,11 @@ def _notify_users(kind: Kind, event: Event, users: list[User]) -> Iterator[Deliv
         default = channel in kind.channels
         return [user for user in users if choices.get((user.pk, channel), default)]
 
+    notified = with_on(Channel.IN_APP)
     Notification.objects.bulk_create(
-        Notification(user=user, event=event, created_at=event.at)
-        for user in with_on(Channel.IN_APP)
+        Notification(user=user, event=event, created_at=event.at) for user in notified
     )
+    add_to_feed(user.pk for user in notified)
     for user in with_on(Channel.EMAIL) if is_email_on() else ():
         if email_address_of(user):
             yield DeliveryItem(event=event, channel=Channel.EMAIL, user=user)
