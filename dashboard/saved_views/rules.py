@@ -9,6 +9,8 @@ from django.db import IntegrityError, transaction
 from django.db.models import Max
 
 from dashboard import clock
+from dashboard.ledger import feed
+from dashboard.ledger.models import FeedEntry, FeedKind
 from dashboard.ledger.models.operations import actor_name
 from dashboard.limits import has_room
 from dashboard.saved_views.models import MAX_VIEW_NAME, DefaultView, ListName, SavedView
@@ -85,6 +87,8 @@ def edit_view(
     A view that is no longer the team's stops being the default of others. Raises SavedViewError.
     """
     columns: dict[str, Any] = {"name": _clean_name(name)}
+    if view.is_team and not is_team:
+        _add_to_feed(None)
     _check_scope(view.list_name, is_team=is_team)
     if is_team != view.is_team:
         owner = None if is_team else user
@@ -115,6 +119,13 @@ def move_view(view: SavedView, *, is_up: bool) -> None:
     for position, other in enumerate(views):
         other.position = position
     SavedView.objects.bulk_update(views, ["position"])
+    _add_to_feed(view.owner_id)
+
+
+@transaction.atomic
+def delete_view(view: SavedView) -> None:
+    view.delete()
+    _add_to_feed(view.owner_id)
 
 
 def is_team_default(view: SavedView) -> bool:
@@ -126,11 +137,19 @@ def is_team_default(view: SavedView) -> bool:
 def set_default(list_name: str, view: SavedView | None, *, user: User | None) -> None:
     """Open a list with this view, or with all of it: for a user, or for the team (None)."""
     DefaultView.objects.update_or_create(user=user, list_name=list_name, defaults={"view": view})
+    _add_to_feed(user.pk if user else None)
 
 
+@transaction.atomic
 def clear_default(list_name: str, *, user: User | None) -> None:
     """Remove the default of a list, of a user or of the team (None)."""
-    DefaultView.objects.filter(user=user, list_name=list_name).delete()
+    if DefaultView.objects.filter(user=user, list_name=list_name).delete()[0]:
+        _add_to_feed(user.pk if user else None)
+
+
+def _add_to_feed(owner_id: int | None) -> None:
+    """Add the views of a user, or of the team (None), which everybody sees."""
+    feed.add(FeedEntry(kind=FeedKind.SAVED_VIEW, user_id=owner_id))
 
 
 def _next_position(owner: User | None) -> int:
@@ -187,6 +206,7 @@ def _save(view: SavedView, columns: Collection[str] | None = None) -> SavedView:
     try:
         with transaction.atomic():
             view.save(update_fields=columns)
+            _add_to_feed(view.owner_id)
     except IntegrityError as error:
         whose = "The team has" if view.is_team else "You have"
         sentence = f"{whose} a view with this name already. Choose another name."

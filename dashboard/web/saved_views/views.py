@@ -20,6 +20,7 @@ from dashboard.saved_views.rules import (
     SavedViewError,
     clear_default,
     create_view,
+    delete_view,
     edit_view,
     is_team_default,
     move_view,
@@ -150,7 +151,7 @@ def saved_view_delete(request: Request, view_id: int) -> HttpResponse:
     if request.method != "POST":
         context = {"view": view}
         return render_partial(request, "saved_views/delete.html", context, parts=("dialogs",))
-    view.delete()
+    delete_view(view)
     messages.success(request, "View deleted.")
     return redirect("saved-view-list")
 
