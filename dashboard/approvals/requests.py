@@ -19,6 +19,8 @@ from dashboard.approvals.rule import (
     person_problem,
     subject_digest,
 )
+from dashboard.ledger import feed
+from dashboard.ledger.models import FeedEntry, FeedKind
 from dashboard.ledger.models.operations import actor_name
 
 approval_requested = Signal()
@@ -65,6 +67,7 @@ def create_request(
             requested_at=now,
             expires_at=expiry(now, current_rule().days),
         )
+        _add_to_feed(approval, user.pk)
         approval_requested.send_robust(sender=ApprovalRequest, approval=approval)
     return approval
 
@@ -127,6 +130,7 @@ def record_decision(
     approval.decided_at, approval.decision_note = clock.now(), note
     columns = ["state", "decided_by", "decided_by_name", "decided_at", "decision_note"]
     approval.save(update_fields=columns)
+    _add_to_feed(approval, user.pk)
     approval_decided.send_robust(sender=ApprovalRequest, approval=approval)
 
 
@@ -149,7 +153,12 @@ def end_request(
         approval.state, approval.ended_at, approval.end_reason = state, clock.now(), reason
         approval.differences = [dict(difference) for difference in differences]
         approval.save(update_fields=["state", "ended_at", "end_reason", "differences"])
+        _add_to_feed(approval)
         approval_ended.send_robust(sender=ApprovalRequest, approval=approval)
+
+
+def _add_to_feed(approval: ApprovalRequest, actor_id: int | None = None) -> None:
+    feed.add(FeedEntry(kind=FeedKind.APPROVAL, object_id=str(approval.pk), actor_id=actor_id))
 
 
 def ended_sentence(approval: ApprovalRequest) -> str:

@@ -28,7 +28,8 @@ from dashboard.approvals.models import (
     RequestState,
 )
 from dashboard.contract.audiences import AudienceVersion
-from dashboard.ledger.models import Attempt, Operation
+from dashboard.ledger import feed
+from dashboard.ledger.models import Attempt, FeedEntry, FeedKind, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome, actor_name
 from dashboard.ledger.queries.audiences import audience_last_known, version_last_known
 
@@ -66,6 +67,7 @@ def save_rule(rule: ApprovalRule, user: User) -> bool:
         return False
     rule.changed_at, rule.changed_by_name = clock.now(), actor_name(user)
     rule.save(force_insert=True)
+    feed.add(FeedEntry(kind=FeedKind.APPROVAL, actor_id=user.pk))
     return True
 
 

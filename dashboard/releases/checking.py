@@ -33,7 +33,7 @@ from dashboard.operations.checking import PublishTarget, snapshot_version
 from dashboard.operations.publish_preflight import Finding, FoundPage, PendingChanges, Severity
 from dashboard.operations.publish_review import read_and_record_page, read_pending_changes
 from dashboard.releases.drafting import CHECKED_STATES
-from dashboard.releases.models import ItemState, Release, ReleaseItem
+from dashboard.releases.models import ItemState, Release, ReleaseItem, add_to_feed
 from dashboard.releases.reviewing import ItemReview, changes_since, review_item, stopped_review
 from dashboard.service.client import Result, publishing_client, run_concurrently
 from dashboard.service.reading import ReadResult, find_audience, read_audiences
@@ -81,6 +81,7 @@ def check_release(release: Release, claim: Claim[Release] | None = None) -> None
         unsent = release.items.filter(state__in=(ItemState.WAITING, ItemState.HELD))
         release.needs_check = unsent.filter(digest="").exists()
         release.save(update_fields=["needs_check"])
+        add_to_feed(release.pk)
 
 
 def read_items(

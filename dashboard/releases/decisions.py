@@ -25,7 +25,7 @@ from dashboard.releases.approval_subjects import (
 )
 from dashboard.releases.drafting import decide, request_check
 from dashboard.releases.errors import ReleaseError
-from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
+from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState, add_to_feed
 from dashboard.releases.reviewing import blocked, blocked_reason, board_digest, light_items, risks
 from dashboard.releases.schedules import ScheduledMoment
 
@@ -211,8 +211,18 @@ def skip_item(item: ReleaseItem, user: User) -> None:
         )
         if not skipped:
             raise ReleaseError("Not skipped: this version was already sent or canceled.")
+        add_to_feed(release.pk)
         if not unsent.exists():
             _end(release)
+
+
+def set_live(failed: QuerySet[ReleaseItem]) -> None:
+    """Set failed items to live: their version is live after all."""
+    with transaction.atomic():
+        release_ids = dict(failed.values_list("pk", "release_id"))
+        items = ReleaseItem.objects.filter(pk__in=release_ids, state=ItemState.FAILED)
+        if items.update(state=ItemState.LIVE, reason="", settled_at=clock.now()):
+            add_to_feed(*set(release_ids.values()))
 
 
 def skip_live(held: QuerySet[ReleaseItem]) -> None:
@@ -226,6 +236,8 @@ def skip_live(held: QuerySet[ReleaseItem]) -> None:
             skipped = held.filter(release=release_id).update(
                 state=ItemState.CANCELED, reason=LIVE_ELSEWHERE, settled_at=clock.now()
             )
+            if skipped:
+                add_to_feed(release_id)
             unsent = ReleaseItem.objects.filter(release=release_id, state__in=UNSENT)
             if skipped and release and release.state == ReleaseState.HELD and not unsent.exists():
                 _end(release)
@@ -350,3 +362,4 @@ def save(release: Release, **columns: Any) -> None:
     for name, value in columns.items():
         setattr(release, name, value)
     release.save(update_fields=list(columns))
+    add_to_feed(release.pk)

@@ -23,6 +23,7 @@ from dashboard.releases.models import (
     Release,
     ReleaseItem,
     ReleaseState,
+    add_to_feed,
 )
 from dashboard.releases.planning import (
     AudienceKey,
@@ -167,6 +168,8 @@ def discard(release: Release, user: User) -> bool:
         # Locked by itself: a deletion doesn't read again whether it is still to be removed.
         drafts = Release.objects.select_for_update().filter(pk=release.pk, is_provisional=True)
         draft = drafts.filter(owner=user).first()
+        if draft:
+            add_to_feed(draft.pk)
         return bool(draft and draft.delete())
 
 
@@ -209,14 +212,17 @@ def keep(release: Release) -> None:
     if release.is_provisional:
         release.is_provisional = False
         release.save(update_fields=["is_provisional"])
+        add_to_feed(release.pk)
 
 
 def request_check(release: Release) -> None:
     """Have a worker read a draft or a held release again. Nothing else is changed."""
     now = clock.now()
     releases = Release.objects.filter(pk=release.pk, state__in=CHECKED_STATES)
-    if releases.update(needs_check=True, wake_at=now, worker_id=""):
-        release.needs_check, release.wake_at = True, now
+    with transaction.atomic():
+        if releases.update(needs_check=True, wake_at=now, worker_id=""):
+            release.needs_check, release.wake_at = True, now
+            add_to_feed(release.pk)
 
 
 REVIEWABLE = (
@@ -260,6 +266,7 @@ def _edit(release: Release, *also: ReleaseState) -> Iterator[None]:
     with decide(release, ReleaseState.DRAFT, *also):
         yield
         keep(release)
+        add_to_feed(release.pk)
 
 
 def _reload_unsent(item: ReleaseItem) -> None:

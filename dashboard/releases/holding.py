@@ -14,7 +14,14 @@ from dashboard.clock import in_minutes
 from dashboard.ledger.models import Attempt
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.releases.approval_subjects import release_refusal
-from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseState, release_held
+from dashboard.releases.models import (
+    HoldKind,
+    ItemState,
+    Release,
+    ReleaseState,
+    add_to_feed,
+    release_held,
+)
 from dashboard.work.claims import back_off
 
 TOLERANCE = timedelta(minutes=15)
@@ -79,13 +86,16 @@ def hold(release: Release, kind: HoldKind, reason: str) -> datetime:
             *("stop_requested_at", "pause_reason", "needs_check"),
         ]
     )
+    add_to_feed(release.pk)
     release_held.send_robust(sender=Release, release=release)
     return now
 
 
 def pause(release: Release, sentence: str, wait: timedelta) -> datetime:
-    release.pause_reason = sentence
-    release.save(update_fields=["pause_reason"])
+    if release.pause_reason != sentence:
+        release.pause_reason = sentence
+        release.save(update_fields=["pause_reason"])
+        add_to_feed(release.pk)
     return clock.now() + wait
 
 
@@ -110,11 +120,14 @@ def fail(release: Release) -> datetime | None:
         hold(release, HoldKind.ERROR, FAILED)
     release.failures, release.needs_check, release.pause_reason = 0, False, ""
     release.save(update_fields=["failures", "needs_check", "pause_reason"])
+    add_to_feed(release.pk)
     return None
 
 
 def note_activity(release: Release) -> None:
     """Record that a worker did something for a release, so that it is neither late nor paused."""
+    if release.pause_reason:
+        add_to_feed(release.pk)
     release.active_at, release.pause_reason = clock.now(), ""
     release.save(update_fields=["active_at", "pause_reason"])
 

@@ -11,7 +11,8 @@ from django.dispatch import Signal
 
 from dashboard.approvals.models import ApprovalRequest
 from dashboard.contract.audiences import AudienceVersion
-from dashboard.ledger.models import Operation
+from dashboard.ledger import feed
+from dashboard.ledger.models import FeedEntry, FeedKind, Operation
 from dashboard.ledger.models.operations import MAX_ACTOR_NAME
 from dashboard.releases.schedules import ScheduledMoment
 from dashboard.work.claims import ClaimedRow
@@ -258,6 +259,11 @@ class WorkerHeartbeat(models.Model):
 
     def __str__(self) -> str:
         return self.worker_id
+
+
+def add_to_feed(*release_ids: int) -> None:
+    """Add releases of which something changed that is shown, in that transaction."""
+    feed.add(*(FeedEntry(kind=FeedKind.RELEASE, object_id=str(pk)) for pk in release_ids))
 
 
 release_held = Signal()

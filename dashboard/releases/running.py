@@ -54,6 +54,7 @@ from dashboard.releases.models import (
     Release,
     ReleaseItem,
     ReleaseState,
+    add_to_feed,
     release_finished,
 )
 from dashboard.releases.reviewing import (
@@ -104,6 +105,7 @@ def _check(claim: Claim, release: Release) -> datetime | None:
     if release.is_provisional and clock.now() >= removed_at:
         with claim.locked() as draft:
             if draft.is_provisional:
+                add_to_feed(draft.pk)
                 draft.delete()
         return None
     if not release.needs_check:
@@ -151,6 +153,7 @@ def _start(claim: Claim) -> datetime:
         release.state, release.needs_check = ReleaseState.RUNNING, True
         release.started_at = release.active_at = now
         release.save(update_fields=["state", "needs_check", "started_at", "active_at"])
+        add_to_feed(release.pk)
         return now
 
 
@@ -197,6 +200,7 @@ def _check_before_sending(claim: Claim, to_check: Sequence[ReleaseItem]) -> date
             unread.update(checked_at=None)
             release.needs_check = False
             release.save(update_fields=["needs_check"])
+            add_to_feed(release.pk)
     part, others = to_check[:MAX_READ_IN_A_STEP], to_check[MAX_READ_IN_A_STEP:]
     return _check_again(claim, part, others) or clock.now()
 
@@ -215,10 +219,12 @@ def _check_again(
     if others and any(changes.values()):
         return _check_again(claim, [*waiting, *others])
     with claim.locked() as release:
-        for item in waiting:
-            if not item.digest and not changes[item.pk]:
-                columns = review_columns(item, reviews[item.pk])
-                release.items.filter(pk=item.pk, state=ItemState.WAITING).update(**columns)
+        unread = [item for item in waiting if not item.digest and not changes[item.pk]]
+        for item in unread:
+            columns = review_columns(item, reviews[item.pk])
+            release.items.filter(pk=item.pk, state=ItemState.WAITING).update(**columns)
+        if unread:
+            add_to_feed(release.pk)
         unchanged = [pk for pk, change in changes.items() if not change]
         release.items.filter(pk__in=unchanged).update(checked_at=read_at)
         changed = [(item, reviews[item.pk]) for item in waiting if changes[item.pk]]
@@ -270,6 +276,7 @@ def _hold_changed(
     note_activity(release)
     if not changed:
         return None
+    add_to_feed(release.pk)
     if release.publishes_others:
         return clock.now()
     reason = f"{len(changed)} versions changed after the review."
@@ -317,4 +324,5 @@ def _finish(claim: Claim) -> None:
             release.stop_requested_at, release.pause_reason = None, ""
             columns = ["state", "finished_at", "stop_requested_at", "pause_reason"]
             release.save(update_fields=columns)
+            add_to_feed(release.pk)
             release_finished.send_robust(sender=Release, release=release)

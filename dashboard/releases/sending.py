@@ -30,6 +30,7 @@ from dashboard.releases.models import (
     Release,
     ReleaseItem,
     ReleaseState,
+    add_to_feed,
     item_ended_badly,
 )
 from dashboard.work import claims
@@ -50,6 +51,7 @@ def send_item(claim: Claim, item_pk: int) -> datetime:
         if is_other_published_since(_target(item), item.checked_at):
             release.needs_check = True
             release.save(update_fields=["needs_check"])
+            add_to_feed(release.pk)
             return now
         operation, attempt = _begin(item, release.owner)
         item.operation, item.operation_key = operation, operation.operation_key
@@ -57,6 +59,7 @@ def send_item(claim: Claim, item_pk: int) -> datetime:
         item.sent_at = attempt.sent_at if attempt else now
         item.state, item.reason = ItemState.SENDING, ""
         item.save(update_fields=["operation", "operation_key", "state", "sent_at", "reason"])
+        add_to_feed(release.pk)
         claim.extend()
     # Without an attempt, somebody else has sent this version, and it is followed.
     error = send(operation, attempt).error if attempt else None
@@ -152,5 +155,6 @@ def set_state(item: ReleaseItem, state: ItemState, reason: str = "") -> None:
     if state == ItemState.WAITING:
         item.sent_at = None
     item.save(update_fields=["state", "reason", "operation", "settled_at", "sent_at"])
+    add_to_feed(item.release_id)
     if state in (ItemState.FAILED, ItemState.UNKNOWN):
         item_ended_badly.send_robust(sender=ReleaseItem, item=item)

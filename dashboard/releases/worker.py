@@ -22,7 +22,7 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from dashboard import clock
 from dashboard.compiled_query import CompiledQuery
 from dashboard.contract.wire import read_date
-from dashboard.releases.decisions import skip_live
+from dashboard.releases.decisions import set_live, skip_live
 from dashboard.releases.following import (
     failed_and_live,
     held_and_live,
@@ -30,7 +30,7 @@ from dashboard.releases.following import (
     wake_releases,
 )
 from dashboard.releases.holding import PLANNED, fail
-from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState, WorkerHeartbeat
+from dashboard.releases.models import Release, ReleaseItem, ReleaseState, WorkerHeartbeat
 from dashboard.releases.running import advance
 from dashboard.service.client import close_publishing_client
 from dashboard.work.claims import Claim, ClaimLostError, claim_next, earliest
@@ -201,7 +201,7 @@ def run_pending(
     releases: Callable[[], QuerySet[Release]] = Release.objects.all,
 ) -> int:
     """Do all that is due now, of these releases; return the number of steps."""
-    failed_and_live().update(state=ItemState.LIVE, reason="", settled_at=clock.now())
+    set_live(failed_and_live())
     skip_live(held_and_live())
     wake_releases(unknown_and_changed(), clock.now())
     take = partial(claim_due, worker_id, releases)

@@ -9,7 +9,7 @@ from django.db import transaction
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.ledger import recording
-from dashboard.ledger.models import FeedEntry, Operation
+from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import (
     AttemptResult,
@@ -22,7 +22,7 @@ from dashboard.ledger.operations import (
 )
 from dashboard.ledger.queries.subscriptions import delete_subscription, label_subscription
 from tests.support import wire
-from tests.support.feed import added_to_feed
+from tests.support.feed import added_to_feed, facts
 from tests.support.operations import operation
 from tests.support.seeding import seed_audiences, seed_pages
 
@@ -30,14 +30,6 @@ pytestmark = pytest.mark.django_db
 
 QUEUED = AudienceVersion.model_validate(wire.version(status="queued"))
 SUBSCRIPTION = WebhookSubscription.model_validate(wire.subscription())
-
-
-def facts(entries: list[FeedEntry]) -> list[tuple[str, ...]]:
-    """Return the kind of each entry and the ids that it has."""
-    return [
-        (entry.kind, *filter(None, (entry.page_id, entry.audience_id, entry.object_id)))
-        for entry in entries
-    ]
 
 
 def test_new_and_changed_pages_are_added() -> None:

@@ -78,3 +78,11 @@ def added_to_feed() -> Iterator[list[FeedEntry]]:
     last = FeedEntry.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
     yield entries
     entries += FeedEntry.objects.filter(seq__gt=last).order_by("seq")
+
+
+def facts(entries: list[FeedEntry]) -> list[tuple[str, ...]]:
+    """Return the kind of each entry and the ids that it has."""
+    return [
+        (entry.kind, *filter(None, (entry.page_id, entry.audience_id, entry.object_id)))
+        for entry in entries
+    ]
