@@ -13,8 +13,8 @@ from dashboard.web.live.shell_state import shell_state
 from tests.conftest import logged_in
 from tests.support.clock import stopped
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, response_text
-from tests.support.publish_dialog import ADDRESS, publish, shown
+from tests.support.html import elements, page_html, response_text
+from tests.support.publish_dialog import ADDRESS, PublishDialog
 from tests.support.publishing_service import PublishingService
 from tests.support.second_factors import (
     APP,
@@ -46,7 +46,7 @@ def test_a_publish_needs_and_uses_the_second_factor(
     assert plain.get(ADDRESS).status_code == 403
     assert plain.post(ADDRESS, {"operation_key": "any"}).status_code == 403
     assert service.keys == []
-    publish(with_a_second_factor(paula))
+    PublishDialog(with_a_second_factor(paula), service).publish()
     assert len(service.keys) == 1
 
 
@@ -66,7 +66,7 @@ def test_a_session_continues_after_setting_up_a_factor(
 ) -> None:
     client = logged_in(paula)
     set_up_app(client, paula)
-    publish(client)
+    PublishDialog(client, service).publish()
     assert len(service.keys) == 1
 
 
@@ -106,7 +106,7 @@ def test_an_unfinished_sign_in_signs_no_one_in(rule: None, paula: User, mighty: 
 def test_no_way_to_publish_is_offered_without_one(
     rule: None, paula: User, service: PublishingService, at: str
 ) -> None:
-    html = shown(logged_in(paula), ADDRESS.partition("versions/")[0] + at)
+    html = page_html(logged_in(paula), ADDRESS.partition("versions/")[0] + at)
     assert [
         e for e in elements(html, "a") if e.attributes.get("href", "").endswith("publish/")
     ] == []
@@ -178,7 +178,7 @@ def test_an_administrator_helps_who_lost_a_telephone(
     as_administrator: Client, ada: User, paula: User
 ) -> None:
     set_up_app(logged_in(paula), paula)
-    html = as_administrator.get(RULES).content.decode()
+    html = as_administrator.get(RULES).text
     address_of = reverse("second-factor-reset", args=[paula.pk])
     assert address_of in [e.attributes.get("href") for e in elements(html, "a")]
     confirm(as_administrator, ada)
@@ -273,7 +273,7 @@ def test_a_superuser_is_reset_by_superusers_alone(as_administrator: Client, ada:
 
 def test_only_administrators_see_the_sign_in_settings(as_publisher: Client) -> None:
     assert as_publisher.get(RULES).status_code == 403
-    assert f'href="{RULES}"' not in as_publisher.get("/find/").content.decode()
+    assert f'href="{RULES}"' not in as_publisher.get("/find/").text
 
 
 def test_a_reset_is_of_somebody(as_administrator: Client, ada: User) -> None:

@@ -12,9 +12,9 @@ from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
 from tests.support import wire
 from tests.support.fake_service import FakeService
-from tests.support.html import text
+from tests.support.html import page_text, text
 from tests.support.one_audience import get
-from tests.support.publish_dialog import EARLIER, publish, shown
+from tests.support.publish_dialog import EARLIER, PublishDialog
 from tests.support.publishing_service import PublishingService
 
 REQUESTED_AT = datetime(2026, 3, 12, 14, 6, 12, tzinfo=UTC)
@@ -84,7 +84,7 @@ def test_a_version_published_again_elsewhere_has_no_publisher_here(
     is_again_elsewhere: bool, as_publisher: Client, fake_service: FakeService
 ) -> None:
     fake_service.answer = service = PublishingService()
-    publish(as_publisher)
+    PublishDialog(as_publisher, service).publish()
     service.moves_on("published")
     if is_again_elsewhere:
         later = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
@@ -92,6 +92,6 @@ def test_a_version_published_again_elsewhere_has_no_publisher_here(
     attributed = [
         "Published by paula" in text(get(as_publisher, "audience-detail")),
         "Published by paula." in text(get(as_publisher, "version-list")),
-        "published by paula" in text(shown(as_publisher, EARLIER.replace("publish", "rollback"))),
+        "published by paula" in page_text(as_publisher, EARLIER.replace("publish", "rollback")),
     ]
     assert attributed == [not is_again_elsewhere] * 3

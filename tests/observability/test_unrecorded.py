@@ -15,8 +15,8 @@ from tests.conftest import logged_in
 from tests.support import wire
 from tests.support.failing_database import ledger_cannot_be_written
 from tests.support.fake_service import FakeService
-from tests.support.html import text
-from tests.support.publish_dialog import ADDRESS, form_in, shown
+from tests.support.html import page_html, response_text, text
+from tests.support.publish_dialog import ADDRESS, form_in
 from tests.support.publishing_service import PublishingService
 from tests.support.seeding import seed_subscription
 from tests.support.webhook_service import WebhookService
@@ -45,8 +45,8 @@ def test_an_unrecorded_page_is_shown_and_says_so(
 ) -> None:
     response = as_publisher.get(address)
     assert response.status_code == 200
-    assert "Brightwater Foods" in text(response.text)
-    assert SAID in text(response.text)
+    assert "Brightwater Foods" in response_text(response)
+    assert SAID in response_text(response)
     assert "The response could not be recorded" in caplog.text
     assert (PageRecord.objects.count(), AudienceRecord.objects.count()) == (0, 0)
 
@@ -54,7 +54,7 @@ def test_an_unrecorded_page_is_shown_and_says_so(
 def test_a_recorded_page_says_nothing_about_recording(
     as_publisher: Client, service: PublishingService
 ) -> None:
-    assert SAID not in text(as_publisher.get("/pages/page_1/").text)
+    assert SAID not in response_text(as_publisher.get("/pages/page_1/"))
 
 
 @pytest.mark.usefixtures("_full_disk")
@@ -62,7 +62,7 @@ def test_the_list_of_pages_is_shown(as_viewer: Client, fake_service: FakeService
     fake_service.answers(200, json=wire.envelope(wire.page()))
     response = as_viewer.get("/pages/")
     assert response.status_code == 200
-    assert SAID in text(response.text)
+    assert SAID in response_text(response)
 
 
 @pytest.mark.usefixtures("_full_disk")
@@ -81,18 +81,18 @@ def test_a_subscription_is_shown_as_it_is_now(ada: User, fake_service: FakeServi
         response = logged_in(ada).get("/webhooks/whs_1/")
     assert response.status_code == 200
     assert "https://now.example" in response.text
-    assert SAID in text(response.text)
+    assert SAID in response_text(response)
 
 
 def test_a_publish_that_cannot_be_recorded_is_not_sent(
     as_publisher: Client, service: PublishingService
 ) -> None:
-    form = form_in(shown(as_publisher))
+    form = form_in(page_html(as_publisher, ADDRESS))
     as_publisher.raise_request_exception = False
     with ledger_cannot_be_written():
         response = as_publisher.post(ADDRESS, form)
     assert response.status_code == 500
-    assert "Nothing was changed at the service." in text(response.text)
+    assert "Nothing was changed at the service." in response_text(response)
     assert service.keys == []
     as_publisher.post(ADDRESS, form)
     assert len(service.keys) == 1
@@ -106,5 +106,5 @@ def test_an_unrecordable_webhook_change_is_not_sent(ada: User, fake_service: Fak
     data = {"active": "off", "confirmed": "1", "operation_key": str(uuid4())}
     with ledger_cannot_be_written():
         response = browser.post("/webhooks/whs_1/active/", data)
-    assert "Nothing was changed at the service." in text(response.text)
+    assert "Nothing was changed at the service." in response_text(response)
     assert service.changes == []

@@ -10,6 +10,8 @@ from functools import lru_cache
 from html import unescape
 from typing import Any
 
+from django.test import Client
+
 MARKUP = re.compile(r"""<!--.*?-->|<[/!]?[a-z](?:[^"'>]|"[^"]*"|'[^']*')*>""", re.DOTALL | re.I)
 """A comment or a tag, whose attributes may hold any character."""
 START_TAG = re.compile(
@@ -61,6 +63,21 @@ def text(html: str) -> str:
     return " ".join(unescape(MARKUP.sub("", html)).split())
 
 
+def page_html(
+    client: Client, url: str, target: str = "", *, status: int = 200, **headers: str
+) -> str:
+    """Return the HTML of a page, or of the partial that htmx targets."""
+    if target:
+        headers = {"HX-Request": "true", "HX-Target": target} | headers
+    response = client.get(url, headers=headers or None)
+    assert response.status_code == status, response.text[:500]
+    return response.text
+
+
+def page_text(client: Client, url: str) -> str:
+    return text(page_html(client, url))
+
+
 def response_text(response: Any) -> str:
     """Return the text of a response's page."""
-    return text(response.content.decode())
+    return text(response.text)

@@ -1,20 +1,22 @@
-"""The publish dialog of version 2, opened and sent by a test client."""
+"""The publish dialog of a version in a user's browser, and the service that it publishes to."""
+
+from typing import Any, Self
 
 from django.test import Client
 
-from tests.support.html import elements
+from dashboard.ledger.models import Operation
+from tests.support.html import elements, text
+from tests.support.publishing_service import PublishingService
 
-ADDRESS = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/"
+AUDIENCE = "/pages/page_1/audiences/aud_1/"
+
+ADDRESS = f"{AUDIENCE}versions/ver_2/publish/"
 
 EARLIER = ADDRESS.replace("ver_2", "ver_1")
 
 DIALOG = {"HX-Request": "true", "HX-Target": "dialogs"}
 
 PROGRESS = {"HX-Request": "true", "HX-Target": "progress"}
-
-
-def shown(client: Client, address: str = ADDRESS, **headers: str) -> str:
-    return client.get(address, headers=headers or None).content.decode()
 
 
 def form_in(html: str) -> dict[str, str]:
@@ -24,7 +26,54 @@ def form_in(html: str) -> dict[str, str]:
     return {e["name"]: e["value"] for e in inputs if e.get("name") in names}
 
 
-def publish(client: Client, address: str = ADDRESS, **typed: str) -> str:
-    """Open the form, send it and return the resulting page."""
-    form = form_in(shown(client, address)) | typed
-    return client.post(address, form, follow=True).content.decode()
+class PublishDialog:
+    """The dialog at a URL, as its last response showed it."""
+
+    def __init__(self, client: Client, service: PublishingService, url: str = ADDRESS) -> None:
+        self.client, self.service, self.url = client, service, url
+        self.html, self.status, self.headers = "", 0, dict[str, str]()
+
+    @property
+    def text(self) -> str:
+        return text(self.html)
+
+    @property
+    def form(self) -> dict[str, str]:
+        return form_in(self.html)
+
+    @property
+    def key(self) -> str:
+        """The operation key of its form; empty if it has none."""
+        return self.form.get("operation_key", "")
+
+    @property
+    def poll_url(self) -> str:
+        """The URL that it polls; empty if it polls no more."""
+        [progress] = [e for e in elements(self.html) if e.attributes.get("id") == "progress"]
+        return progress.attributes.get("hx-get", "")
+
+    def show(self, response: Any) -> Self:
+        self.html, self.status, self.headers = response.text, response.status_code, response.headers
+        return self
+
+    def open(self, **headers: str) -> Self:
+        return self.show(self.client.get(self.url, headers=headers or None))
+
+    def press(self, form: dict[str, str] | None = None, **fields: str) -> Self:
+        """Send the form that it shows, or an older one, with other values."""
+        form = self.form if form is None else form
+        return self.show(self.client.post(self.url, form | fields, follow=True))
+
+    def publish(self, **fields: str) -> Self:
+        """Open it and press its button."""
+        return self.open().press(**fields)
+
+    def poll(self) -> Self:
+        """Show the progress as the browser polls it."""
+        return self.show(self.client.get(self.poll_url, headers=PROGRESS))
+
+    def send_again(self, **headers: str) -> Self:
+        """Retry the publish from the dialog."""
+        url = f"/activity/{Operation.objects.get().operation_key}/send-again/"
+        form = {"from": "publish"}
+        return self.show(self.client.post(url, form, headers=headers or None, follow=True))

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from tests.support.dashboards import Dashboard, hidden, logged_in, over_http
-from tests.support.html import text
+from tests.support.html import response_text, text
 from tests.support.publishing_service import (
     PublishingService,
     Way,
@@ -40,8 +40,8 @@ class Desk:
         answer = self.browser.post(address, data={name: hidden(page, name) for name in names})
         return str(answer.url)
 
-    def shown(self, address: str) -> str:
-        return text(self.browser.get(address).text)
+    def page_at(self, address: str) -> str:
+        return response_text(self.browser.get(address))
 
     def record(self, address: str) -> str:
         """Return the heading of a publish in Activity, by its URL."""
@@ -65,7 +65,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 @pytest.mark.parametrize("status", [409, 422])
 def test_a_rejection_appears_beside_the_button(status: int, desk: Desk) -> None:
     address = desk.publish(answers(status, "The page is locked."))
-    page = desk.shown(address)
+    page = desk.page_at(address)
     assert f"Not published. The service returned {status}: The page is locked." in page
     assert "Version 2 is unchanged (draft)." in page
     assert "Publish version 2 Failed" in desk.record(address)
@@ -78,7 +78,7 @@ def test_a_rejection_appears_beside_the_button(status: int, desk: Desk) -> None:
 )
 def test_an_unreadable_response_without_proof_is_unknown(way: Way, desk: Desk) -> None:
     address = desk.publish(way)
-    page = desk.shown(address)
+    page = desk.page_at(address)
     assert "We don’t know if version 2 was published" in page
     assert "version 2 is still draft" in page
     assert "Publish version 2 Outcome unknown" in desk.record(address)
@@ -91,7 +91,7 @@ def test_an_unreadable_response_without_proof_is_unknown(way: Way, desk: Desk) -
 )
 def test_an_executed_publish_is_found_to_be_accepted(way: Way, desk: Desk) -> None:
     address = desk.publish(way)
-    assert "Publishing version 2" in desk.shown(address)
+    assert "Publishing version 2" in desk.page_at(address)
     assert "Publish version 2 Accepted" in desk.record(address)
 
 
@@ -105,9 +105,9 @@ def test_a_late_response_is_unknown_until_checked(desk: Desk) -> None:
         return answer
 
     address = desk.publish(late)
-    assert f"didn't respond within {TIMEOUT_S} s" in desk.shown(address)
+    assert f"didn't respond within {TIMEOUT_S} s" in desk.page_at(address)
     assert "Publish version 2 Outcome unknown" in desk.record(address)
     released.set()
     assert carried_out.wait(60)
-    assert "Publishing version 2" in desk.shown(address)
+    assert "Publishing version 2" in desk.page_at(address)
     assert "Publish version 2 Accepted" in desk.record(address)

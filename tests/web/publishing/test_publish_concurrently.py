@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from tests.support.dashboards import Dashboard, hidden, logged_in, over_http
-from tests.support.html import text
+from tests.support.html import response_text
 from tests.support.matrix import sampled
 from tests.support.postgres import own_database
 from tests.support.processes import NO_TLS, Running
@@ -67,8 +67,8 @@ class Office:
             with httpx.Client(headers=headers, timeout=120, verify=NO_TLS) as client:
                 start.wait(60)
                 answer = client.post(f"{url}{address}", data=forms[place % len(forms)])
-            assert answer.status_code in (200, 302, 422), text(answer.text)
-            return text(answer.text)
+            assert answer.status_code in (200, 302, 422), response_text(answer)
+            return response_text(answer)
 
         texts = []
         with ThreadPoolExecutor(count) as pool:
@@ -129,7 +129,7 @@ def publish(page_id: str) -> str:
 def test_fifty_submissions_to_two_servers_are_one_request(office: Office, page_id: str) -> None:
     form = office.opens(publish(page_id))
     texts = office.submits_at_once(publish(page_id), form)
-    record = text(office.browser.get("/activity/", params={"target": page_id}).text)
+    record = response_text(office.browser.get("/activity/", params={"target": page_id}))
     assert office.service.keys == [form["operation_key"]]
     assert all("ending version 2" in page or "ublishing version 2" in page for page in texts), texts
     assert record.count("Publish version 2 Brightwater Foods") == 1
@@ -139,11 +139,11 @@ def test_fifty_submissions_to_two_servers_are_one_request(office: Office, page_i
 def test_fifty_retries_are_one_request(office: Office, page_id: str) -> None:
     form = office.opens(publish(page_id))
     office.service.way = answers(500)
-    assert "We don’t know" in text(office.browser.post(publish(page_id), data=form).text)
+    assert "We don’t know" in response_text(office.browser.post(publish(page_id), data=form))
     office.service.way = office.service.waits
     again = f"/activity/{form['operation_key']}/send-again/"
     office.submits_at_once(again, form | {"from": "publish"})
-    record = text(office.browser.get(again.replace("send-again/", "")).text)
+    record = response_text(office.browser.get(again.replace("send-again/", "")))
     assert office.service.keys == [form["operation_key"]] * 2
     assert "in 2 attempts" in record
     assert "Publish version 2 Accepted" in record
@@ -151,9 +151,9 @@ def test_fifty_retries_are_one_request(office: Office, page_id: str) -> None:
 
 def schedule_form(office: Office, page_id: str, time: str = "09:00") -> dict[str, str]:
     """Return the form at the publish URL of a page, filled in for tomorrow."""
-    shown = hidden(office.browser.get(publish(page_id)), "shown")
-    typed = {"when": "schedule", "date": TOMORROW, "time": time, "zone": "UTC"}
-    return office.opens(publish(page_id)) | {"shown": shown} | typed
+    digest = hidden(office.browser.get(publish(page_id)), "shown")
+    choice = {"when": "schedule", "date": TOMORROW, "time": time, "zone": "UTC"}
+    return office.opens(publish(page_id)) | {"shown": digest} | choice
 
 
 def test_two_concurrent_times_make_one_schedule(office: Office, page_id: str) -> None:
@@ -163,12 +163,14 @@ def test_two_concurrent_times_make_one_schedule(office: Office, page_id: str) ->
     created = sum("Version 2 is scheduled" in page for page in texts)
     refused = sum("of this audience is already scheduled in the release" in page for page in texts)
     assert (created, refused) in ((8, 4), (4, 8)), texts
-    assert text(office.browser.get(publish(page_id)).text).count("is scheduled for") == 1
+    assert response_text(office.browser.get(publish(page_id))).count("is scheduled for") == 1
 
 
 def test_one_of_twelve_concurrent_schedule_changes_wins(office: Office, page_id: str) -> None:
-    made = office.browser.post(f"{publish(page_id)}schedule/", data=schedule_form(office, page_id))
-    [release] = set(re.findall(r"/releases/\d+/", made.text))
+    scheduled = office.browser.post(
+        f"{publish(page_id)}schedule/", data=schedule_form(office, page_id)
+    )
+    [release] = set(re.findall(r"/releases/\d+/", scheduled.text))
     page = office.browser.get(f"{release}schedule/")
     names = ("csrfmiddlewaretoken", "shown", "due")
     form = {name: hidden(page, name) for name in names} | {"date": TOMORROW, "zone": "UTC"}

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tests.support.dashboards import Dashboard, hidden, logged_in, over_http
-from tests.support.html import text
+from tests.support.html import response_text
 from tests.support.publishing_service import PublishingService, answers
 
 PAGES = {True: "page_done", False: "page_lost"}
@@ -22,7 +22,7 @@ def publish(page_id: str) -> str:
 
 
 @dataclass(frozen=True)
-class ShownPublish:
+class RestartedPublish:
     """The texts of a publish after the dashboard was restarted."""
 
     at_once: str
@@ -33,7 +33,7 @@ class ShownPublish:
     """The number of publishes that reached the service."""
 
 
-ShownPublishes = dict[str, ShownPublish]
+RestartedPublishes = dict[str, RestartedPublish]
 
 
 class HoldingService(PublishingService):
@@ -60,7 +60,7 @@ def click_publish(browser: httpx.Client, address: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> ShownPublishes:
+def publishes(tmp_path_factory: pytest.TempPathFactory) -> RestartedPublishes:
     """The texts of each page after one kill that ended both publishes."""
     services = {page: HoldingService(is_carried_out=done) for done, page in PAGES.items()}
     with over_http(lambda request: services[request.url.path.split("/")[3]](request)) as url:
@@ -80,37 +80,37 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> ShownPublishes:
         with dashboard.started() as second, logged_in(second) as browser:
 
             def tells(page: str) -> str:
-                return text(browser.get(publish(page)).text)
+                return response_text(browser.get(publish(page)))
 
             at_once = {page: tells(page) for page in services}
             dashboard.lets_a_minute_pass()
             return {
-                page: ShownPublish(
+                page: RestartedPublish(
                     at_once=at_once[page],
                     later=tells(page),
-                    record=text(browser.get("/activity/", params={"target": page}).text),
+                    record=response_text(browser.get("/activity/", params={"target": page})),
                     keys=len(service.keys),
                 )
                 for page, service in services.items()
             }
 
 
-def test_a_publish_within_the_time_limit_is_in_progress(shown: ShownPublishes) -> None:
-    assert all("Sending version 2" in tells.at_once for tells in shown.values())
+def test_a_publish_within_the_time_limit_is_in_progress(publishes: RestartedPublishes) -> None:
+    assert all("Sending version 2" in tells.at_once for tells in publishes.values())
 
 
-def test_the_service_was_called_once(shown: ShownPublishes) -> None:
-    assert [tells.keys for tells in shown.values()] == [1, 1]
+def test_the_service_was_called_once(publishes: RestartedPublishes) -> None:
+    assert [tells.keys for tells in publishes.values()] == [1, 1]
 
 
-def test_a_publish_that_went_through_is_found(shown: ShownPublishes) -> None:
-    tells = shown[PAGES[True]]
+def test_a_publish_that_went_through_is_found(publishes: RestartedPublishes) -> None:
+    tells = publishes[PAGES[True]]
     assert "Publishing version 2" in tells.later
     assert "Brightwater Foods Accepted" in tells.record
 
 
-def test_a_publish_that_did_not_go_through_is_unknown(shown: ShownPublishes) -> None:
-    tells = shown[PAGES[False]]
+def test_a_publish_that_did_not_go_through_is_unknown(publishes: RestartedPublishes) -> None:
+    tells = publishes[PAGES[False]]
     assert "We don’t know if version 2 was published" in tells.later
     assert "version 2 is still draft" in tells.later
     assert "Brightwater Foods Outcome unknown" in tells.record

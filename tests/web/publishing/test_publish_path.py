@@ -46,12 +46,12 @@ def test_a_publish_passes_few_modules_and_reads_nothing_twice(
     for version_id, number in (("ver_2", 2), ("ver_3", 3)):
         address = ADDRESS.replace("ver_2", version_id)
         service.latest = wire.version(versionId=version_id, versionNumber=number)
-        form = form_in(as_publisher.get(address).content.decode())
+        form = form_in(as_publisher.get(address).text)
         calls.clear()
         sys.setprofile(note)
         try:
             headers = {"HX-Request": "true", "HX-Target": "publish"}
-            page = as_publisher.post(address, form, headers=headers).content.decode()
+            page = as_publisher.post(address, form, headers=headers).text
         finally:
             sys.setprofile(None)
         assert f"Publishing version {number}" in page

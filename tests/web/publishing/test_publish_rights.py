@@ -5,18 +5,11 @@ from django.test import Client
 
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
-from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
-from tests.support.publish_dialog import ADDRESS, DIALOG, PROGRESS, publish, shown
+from tests.support.html import elements, page_html, page_text, response_text, text
+from tests.support.publish_dialog import ADDRESS, DIALOG, PROGRESS, PublishDialog
 from tests.support.publishing_service import PublishingService, answers
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def service(fake_service: FakeService) -> PublishingService:
-    fake_service.answer = service = PublishingService()
-    return service
 
 
 def watched() -> str:
@@ -30,7 +23,7 @@ def test_users_without_permission_get_403_and_an_explanation(
 ) -> None:
     answer = getattr(as_viewer, method)(ADDRESS)
     assert answer.status_code == 403
-    assert "You need the Publisher role to publish." in text(answer.content.decode())
+    assert "You need the Publisher role to publish." in response_text(answer)
     assert service.reads == 0
 
 
@@ -40,16 +33,16 @@ def test_users_who_may_not_publish_have_no_publish_link(
 ) -> None:
     address = ADDRESS.partition("versions/")[0] + at
     links = [
-        [e.attributes.get("href", "") for e in elements(shown(browser, address), "a")]
+        [e.attributes.get("href", "") for e in elements(page_html(browser, address), "a")]
         for browser in (as_publisher, as_viewer)
     ]
     assert [any(link.endswith("/publish/") for link in of) for of in links] == [True, False]
 
 
 def test_neither_key_nor_dialog_allows_publishing(
-    as_publisher: Client, as_viewer: Client, service: PublishingService
+    dialog: PublishDialog, as_viewer: Client, service: PublishingService
 ) -> None:
-    publish(as_publisher)
+    dialog.publish()
     form = {"operation_key": Operation.objects.get().operation_key}
     for address in (ADDRESS, f"{ADDRESS}schedule/", f"{ADDRESS}request/"):
         assert as_viewer.post(address, form, headers=DIALOG).status_code == 403
@@ -59,24 +52,23 @@ def test_neither_key_nor_dialog_allows_publishing(
 
 
 def test_users_who_may_not_publish_can_view_progress(
-    as_publisher: Client, as_viewer: Client, service: PublishingService
+    dialog: PublishDialog, as_viewer: Client, service: PublishingService
 ) -> None:
-    publish(as_publisher)
-    record = shown(as_viewer, f"/activity/{Operation.objects.get().operation_key}/")
+    dialog.publish()
+    record = page_html(as_viewer, f"/activity/{Operation.objects.get().operation_key}/")
     assert watched() in [e.attributes.get("href") for e in elements(record, "a")]
-    page = shown(as_viewer, watched())
-    assert "Publishing version 2" in text(page)
+    assert "Publishing version 2" in page_text(as_viewer, watched())
     service.moves_on("published")
-    part = shown(as_viewer, f"{watched()}&kind=progress&was=queued", **PROGRESS)
+    part = page_html(as_viewer, f"{watched()}&kind=progress&was=queued", **PROGRESS)
     assert "Version 2 is live" in text(part)
 
 
 def test_an_unknown_outcome_is_shown_without_settling_buttons(
-    as_publisher: Client, as_viewer: Client, service: PublishingService
+    dialog: PublishDialog, as_viewer: Client
 ) -> None:
-    service.way = answers(500)
-    publish(as_publisher)
-    page = shown(as_viewer, watched())
+    dialog.service.way = answers(500)
+    dialog.publish()
+    page = page_html(as_viewer, watched())
     assert "We don’t know if version 2 was published" in text(page)
     assert "Only users who can publish can check it." in text(page)
     dialog = page[page.index("<dialog") :]
@@ -85,10 +77,10 @@ def test_an_unknown_outcome_is_shown_without_settling_buttons(
 
 @pytest.mark.parametrize("headers", [{}, DIALOG, PROGRESS])
 def test_a_failed_publish_redirects_viewers_to_its_record(
-    headers: dict[str, str], as_publisher: Client, as_viewer: Client, service: PublishingService
+    headers: dict[str, str], dialog: PublishDialog, as_viewer: Client
 ) -> None:
-    service.way = answers(409, "No.")
-    publish(as_publisher)
+    dialog.service.way = answers(409, "No.")
+    dialog.publish()
     operation = Operation.objects.get()
     assert operation.outcome == Outcome.REJECTED
     answer = as_viewer.get(watched(), headers=headers)

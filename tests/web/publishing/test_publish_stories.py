@@ -33,7 +33,7 @@ from dashboard.ledger.queries.audiences import outside_publications
 from dashboard.service.client import close_publishing_client
 from tests.conftest import logged_in
 from tests.support.fake_service import FakeService
-from tests.support.html import text
+from tests.support.html import response_text, text
 from tests.support.publish_dialog import form_in
 from tests.support.publishing_service import (
     Killed,
@@ -120,7 +120,7 @@ class PublishStory(RuleBasedStateMachine):
     @rule(tab=tabs)
     def open_or_reload(self, tab: str) -> None:
         self.forms.pop(tab, None)
-        page = self.tabs[tab].get(self.address, headers=DIALOG).content.decode()
+        page = self.tabs[tab].get(self.address, headers=DIALOG).text
         if 'name="operation_key"' in page:
             self.forms[tab] = form_in(page) | {"number": "2"}
 
@@ -193,7 +193,7 @@ class PublishStory(RuleBasedStateMachine):
                 address = f"/activity/{key}/send-again/"
                 answer = self.tabs[tab].post(address)
                 if answer.status_code == 422:
-                    form = form_in(answer.content.decode()) | {"number": "2"}
+                    form = form_in(answer.text) | {"number": "2"}
                     self.tabs[tab].post(address, form)
 
     @rule(tab=tabs)
@@ -221,7 +221,7 @@ class PublishStory(RuleBasedStateMachine):
         with suppress(Killed):
             answer = self.tabs[tab].post(self.address, form, headers=DIALOG)
         if answer is not None and answer.status_code == 422:
-            assert "Something changed since you opened this form." in text(answer.content.decode())
+            assert "Something changed since you opened this form." in response_text(answer)
             assert len(self.service.keys) == arrived
         else:
             assert Operation.objects.filter(operation_key=form["operation_key"]).exists()
@@ -256,7 +256,7 @@ class PublishStory(RuleBasedStateMachine):
     def the_page_says_what_is_on_record(self) -> None:
         if self.unknown():
             address = f"/activity/?outcome=unknown&target={self.page_id}"
-            page = text(self.tabs["root"].get(address).content.decode())
+            page = text(self.tabs["root"].get(address).text)
             assert page.count("Brightwater Foods Outcome unknown") == len(self.unknown())
 
 

@@ -11,7 +11,7 @@ from dashboard.ledger.models.operations import Outcome
 from dashboard.releases.models import Release, ReleaseState
 from tests.conftest import logged_in, person
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
+from tests.support.html import elements, response_text, text
 from tests.support.publishing_service import PublishingService
 from tests.support.schedule_form import ADDRESS, DIALOG, TOMORROW, form, send
 from tests.web.approvals.conftest import new_rule
@@ -39,7 +39,7 @@ def as_chief(db: None) -> Client:
 
 
 def submit(client: Client, **typed: str) -> str:
-    html: str = send(client, form(client, **typed), follow=True).content.decode()
+    html: str = send(client, form(client, **typed), follow=True).text
     return html
 
 
@@ -50,14 +50,14 @@ def disabled(html: str) -> dict[str, bool]:
 
 
 def test_without_a_rule_all_choices_are_open(as_publisher: Client) -> None:
-    html = as_publisher.get(ADDRESS).content.decode()
+    html = as_publisher.get(ADDRESS).text
     assert disabled(html) == {"now": False, "schedule": False, "approval": False}
     assert re.search(r"Publish version 2\s*</button>", html)
 
 
 @pytest.mark.usefixtures("rule")
 def test_under_the_rule_only_a_request_is_possible(as_publisher: Client) -> None:
-    html = as_publisher.get(ADDRESS).content.decode()
+    html = as_publisher.get(ADDRESS).text
     assert disabled(html) == {"now": True, "schedule": True, "approval": False}
     page = text(html)
     assert "Needs the approval of another person." in page
@@ -128,7 +128,7 @@ def test_a_form_from_before_the_rule_sends_nothing(
 def test_in_an_emergency_an_administrator_publishes_with_a_reason(
     as_chief: Client, service: PublishingService
 ) -> None:
-    assert "Publish version 2 without approval" in text(as_chief.get(ADDRESS).content.decode())
+    assert "Publish version 2 without approval" in response_text(as_chief.get(ADDRESS))
     submit(as_chief, when="approval", emergency="on", emergency_reason="Wrong price is live")
     operation = Operation.objects.get()
     assert (operation.outcome, operation.emergency_reason) == (
@@ -154,7 +154,7 @@ def test_a_reason_is_required_and_kept(
 
 @pytest.mark.usefixtures("rule")
 def test_a_publisher_has_no_emergency(as_publisher: Client, service: PublishingService) -> None:
-    assert "Publish without approval" not in text(as_publisher.get(ADDRESS).content.decode())
+    assert "Publish without approval" not in response_text(as_publisher.get(ADDRESS))
     page = text(submit(as_publisher, emergency="on", emergency_reason="Now"))
     assert "Only administrators can publish without an approval." in page
     assert service.keys == []

@@ -13,7 +13,7 @@ from django.utils import timezone
 from dashboard.ledger.models import Operation
 from dashboard.releases.models import ItemState, Release, ReleaseState, WorkerHeartbeat
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
+from tests.support.html import elements, response_text, text
 from tests.support.publishing_service import PublishingService
 from tests.support.schedule_form import ACTS, ADDRESS, DIALOG, TOMORROW, form, send, tomorrow
 
@@ -32,7 +32,7 @@ def service(fake_service: FakeService) -> PublishingService:
 
 def schedule(client: Client, **typed: str) -> str:
     """Open the dialog, schedule the version and return the resulting page."""
-    html: str = send(client, form(client, **typed), follow=True).content.decode()
+    html: str = send(client, form(client, **typed), follow=True).text
     return html
 
 
@@ -77,12 +77,12 @@ def test_a_version_is_scheduled_and_nothing_is_sent(
 @pytest.mark.parametrize("zone", ["Etc/GMT+3", "Etc/GMT-10", "Etc/GMT+12"])
 def test_the_zone_that_the_form_offers_is_accepted(as_publisher: Client, zone: str) -> None:
     as_publisher.cookies[settings.TIME_ZONE_COOKIE] = zone
-    offered = typed_fields(as_publisher.get(ADDRESS).content.decode())["zone"]
+    offered = typed_fields(as_publisher.get(ADDRESS).text)["zone"]
     later = (timezone.localdate() + timedelta(days=3)).isoformat()
     schedule(as_publisher, date=later, zone=offered)
     release = Release.objects.get()
     assert (release.time_zone, release.state) == (zone, ReleaseState.SCHEDULED)
-    html = as_publisher.get(f"/releases/{release.pk}/schedule/").content.decode()
+    html = as_publisher.get(f"/releases/{release.pk}/schedule/").text
     assert f'<option value="{zone}" selected>' in html
 
 
@@ -104,15 +104,15 @@ def test_the_confirmation_links_to_the_release(as_publisher: Client) -> None:
 def test_with_htmx_the_confirmation_has_its_own_url(as_publisher: Client) -> None:
     response = send(as_publisher, form(as_publisher), headers=DIALOG)
     url = response["HX-Replace-Url"]
-    assert "Version 2 is scheduled" in text(response.content.decode())
-    assert "<dialog" not in response.content.decode()
-    assert "Version 2 is scheduled" in text(as_publisher.get(url).content.decode())
+    assert "Version 2 is scheduled" in response_text(response)
+    assert "<dialog" not in response.text
+    assert "Version 2 is scheduled" in response_text(as_publisher.get(url))
 
 
 def test_a_second_press_schedules_nothing_again(as_publisher: Client) -> None:
     sent = form(as_publisher)
     for _ in range(2):
-        page = send(as_publisher, sent, follow=True).content.decode()
+        page = send(as_publisher, sent, follow=True).text
     assert "Version 2 is scheduled" in text(page)
     assert Release.objects.count() == 1
 
@@ -126,7 +126,7 @@ def test_an_audience_is_not_scheduled_twice(as_publisher: Client) -> None:
 
 def test_the_dialog_says_that_the_version_is_scheduled(as_publisher: Client) -> None:
     schedule(as_publisher)
-    page = text(as_publisher.get(ADDRESS).content.decode())
+    page = response_text(as_publisher.get(ADDRESS))
     assert "This version is scheduled for" in page
 
 
@@ -147,7 +147,7 @@ def test_invalid_input_gets_its_sentence_and_is_kept(
     values = {"when": "schedule", "date": TOMORROW, "time": "14:00", "zone": "Europe/Oslo"}
     values |= {"note": "For Callum."} | typed
     response = send(as_publisher, form(as_publisher, **values))
-    html = response.content.decode()
+    html = response.text
     assert response.status_code == 422
     assert sentence in text(html)
     assert typed_fields(html) == values
@@ -155,7 +155,7 @@ def test_invalid_input_gets_its_sentence_and_is_kept(
 
 
 def test_an_invalid_field_names_its_sentence(as_publisher: Client) -> None:
-    html = send(as_publisher, form(as_publisher, time="25:00")).content.decode()
+    html = send(as_publisher, form(as_publisher, time="25:00")).text
     fields = [element.attributes for element in elements(html, "input")]
     time = next(field for field in fields if field.get("name") == "time")
     assert time["aria-invalid"] == "true"
@@ -191,7 +191,7 @@ def test_a_missing_hour_is_moved_and_named(as_publisher: Client) -> None:
 
 def preview(client: Client, **typed: str) -> str:
     chosen = {"when": "schedule", "date": TOMORROW, "time": "14:00", "zone": "Europe/Oslo"}
-    return text(client.get(f"{ADDRESS}moment/", chosen | typed, headers=PREVIEW).content.decode())
+    return response_text(client.get(f"{ADDRESS}moment/", chosen | typed, headers=PREVIEW))
 
 
 def test_what_the_chosen_time_means_is_shown_before(
@@ -211,7 +211,7 @@ def test_a_change_since_the_review_schedules_nothing(
     sent = form(as_publisher, note="For Callum.")
     assert service.latest is not None
     service.latest = service.latest | {"supplementaryContext": "Other words."}
-    html = send(as_publisher, sent).content.decode()
+    html = send(as_publisher, sent).text
     assert "Something changed since you opened this form." in text(html)
     assert typed_fields(html)["note"] == "For Callum."
     assert not Release.objects.exists()
@@ -232,17 +232,17 @@ def test_a_service_that_does_not_respond_schedules_nothing(
 ) -> None:
     sent = form(as_publisher)
     fake_service.fails(httpx.ConnectError)
-    html = send(as_publisher, sent).content.decode()
+    html = send(as_publisher, sent).text
     assert "Nothing was scheduled" in text(html)
     assert not Release.objects.exists()
     assert not Operation.objects.exists()
 
 
 def test_the_dialog_says_if_no_scheduler_runs(as_publisher: Client) -> None:
-    assert "No scheduler is running." in text(as_publisher.get(ADDRESS).content.decode())
+    assert "No scheduler is running." in response_text(as_publisher.get(ADDRESS))
     now = timezone.now()
     WorkerHeartbeat.objects.create(worker_id="worker", started_at=now, active_at=now)
-    page = text(as_publisher.get(ADDRESS).content.decode())
+    page = response_text(as_publisher.get(ADDRESS))
     assert "No scheduler is running." not in page
     assert "Scheduler last active" in page
 
@@ -275,7 +275,7 @@ def test_the_url_of_an_act_leads_to_its_form(as_publisher: Client, act: str) -> 
 
 
 def test_each_button_has_the_url_of_its_act(as_publisher: Client) -> None:
-    html = as_publisher.get(ADDRESS).content.decode()
+    html = as_publisher.get(ADDRESS).text
     [dialog] = [e for e in elements(html, "form") if e.attributes.get("id") == "publish-form"]
     buttons = [e.attributes for e in elements(html, "button") if "data-when" in e.attributes]
     acts = {e["data-when"]: e.get("formaction", dialog.attributes["action"]) for e in buttons}
@@ -287,7 +287,7 @@ def test_what_was_typed_survives_a_sign_in(as_publisher: Client, paula: User) ->
     as_publisher.logout()
     send(as_publisher, sent)
     as_publisher.force_login(paula)
-    html = as_publisher.get(f"{ADDRESS}?resume=1").content.decode()
+    html = as_publisher.get(f"{ADDRESS}?resume=1").text
     values = {"when": "schedule", "date": TOMORROW, "time": "14:00", "zone": "Europe/Oslo"}
     assert typed_fields(html) == values | {"note": "For Callum."}
     assert not Release.objects.exists()

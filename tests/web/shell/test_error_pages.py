@@ -18,8 +18,8 @@ from dashboard.ledger.models.operations import Outcome
 from tests.support import wire
 from tests.support.failing_database import losable_database
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
-from tests.support.publish_dialog import ADDRESS, form_in, shown
+from tests.support.html import elements, page_html, response_text, text
+from tests.support.publish_dialog import ADDRESS, form_in
 from tests.support.publishing_service import PublishingService, accepts
 
 
@@ -42,13 +42,13 @@ def test_missing_or_forbidden_pages_lead_on(
 ) -> None:
     answer = as_viewer.get(address)
     assert answer.status_code == status
-    assert ways_on(answer.content.decode()) == ways
+    assert ways_on(answer.text) == ways
 
 
 def test_a_missing_page_belongs_to_the_pages_section(
     fake_service: FakeService, as_viewer: Client
 ) -> None:
-    html = as_viewer.get("/pages/page_1/").content.decode()
+    html = as_viewer.get("/pages/page_1/").text
     current = [element for element in elements(html, "a") if element.attributes.get("aria-current")]
     assert [item.attributes["href"] for item in current] == ["/pages/"]
     crumbs = html.partition("<ol>")[2].partition("</ol>")[0]
@@ -58,7 +58,7 @@ def test_a_missing_page_belongs_to_the_pages_section(
 def test_a_failed_call_can_be_tried_again(fake_service: FakeService, as_viewer: Client) -> None:
     fake_service.answers(500)
     answer = as_viewer.get("/pages/page_1/")
-    assert ways_on(answer.content.decode())[0] == "/pages/page_1/"
+    assert ways_on(answer.text)[0] == "/pages/page_1/"
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_failed_form_returns_by_get(referer: str, ways: list[str], as_viewer: 
     refused = {"file": SimpleUploadedFile("any.txt", b"any")}
     answer = as_viewer.post("/accounts/theme/", refused, headers={"Referer": referer})
     assert answer.status_code == 400
-    assert ways_on(answer.content.decode()) == ways
+    assert ways_on(answer.text) == ways
 
 
 def lost_publish(
@@ -81,7 +81,7 @@ def lost_publish(
 ) -> tuple[Any, dict[str, str]]:
     """Send a publish after which the database answers nothing; return the response and the form."""
     fake_service.answer = service = PublishingService()
-    form = form_in(shown(browser))
+    form = form_in(page_html(browser, ADDRESS))
     browser.raise_request_exception = False
     with losable_database() as database:
 
@@ -98,7 +98,7 @@ def test_a_publish_lost_by_the_database_is_unknown(
 ) -> None:
     response, _ = lost_publish(as_publisher, fake_service)
     assert response.status_code == 500
-    page = text(response.text)
+    page = response_text(response)
     assert "Sent, outcome unknown" in page
     assert "“Publish version 2” (Brightwater Foods) was sent to the service, but" in page
     assert "nothing is sent twice" in page
@@ -108,7 +108,7 @@ def test_a_publish_lost_by_the_database_is_unknown(
 def test_htmx_gets_the_same_in_a_message(fake_service: FakeService, as_publisher: Client) -> None:
     headers = {"HX-Request": "true", "HX-Target": "dialogs"}
     response, _ = lost_publish(as_publisher, fake_service, **headers)
-    assert "Sent, outcome unknown." in text(response.text)
+    assert "Sent, outcome unknown." in response_text(response)
     assert "<html" not in response.text
 
 
@@ -116,7 +116,7 @@ def test_a_repeated_form_finds_the_lost_publish(
     fake_service: FakeService, as_publisher: Client
 ) -> None:
     _, form = lost_publish(as_publisher, fake_service)
-    page = text(as_publisher.post(ADDRESS, form, follow=True).text)
+    page = response_text(as_publisher.post(ADDRESS, form, follow=True))
     assert "Sending version 2" in page
     Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
     as_publisher.post(ADDRESS, form, follow=True)
@@ -129,7 +129,7 @@ def test_an_unsent_change_is_not_called_sent(
     fake_service: FakeService, as_publisher: Client
 ) -> None:
     fake_service.answer = service = PublishingService()
-    form = form_in(shown(as_publisher))
+    form = form_in(page_html(as_publisher, ADDRESS))
     as_publisher.raise_request_exception = False
     with losable_database() as database:
 
@@ -140,7 +140,7 @@ def test_an_unsent_change_is_not_called_sent(
         service.way = way
         response = as_publisher.post(ADDRESS, form)
     assert response.status_code == 500
-    assert "was sent" not in text(response.text)
+    assert "was sent" not in response_text(response)
 
 
 def test_a_page_created_without_the_database_is_not_repeated(
@@ -157,7 +157,7 @@ def test_a_page_created_without_the_database_is_not_repeated(
 
         fake_service.answer = answer
         response = as_publisher.post("/pages/new/", form)
-    assert "“Create page” (Spring) was sent to the service, but" in text(response.text)
+    assert "“Create page” (Spring) was sent to the service, but" in response_text(response)
     response = as_publisher.post("/pages/new/", form)
     assert response["Location"] == f"/activity/{form['operation_key']}/"
     assert [request.method for request in fake_service.sent] == ["POST"]
@@ -167,9 +167,9 @@ def test_a_form_that_failed_before_sending_shows_that(
     fake_service: FakeService, as_publisher: Client
 ) -> None:
     fake_service.answer = PublishingService()
-    form = form_in(shown(as_publisher))
+    form = form_in(page_html(as_publisher, ADDRESS))
     as_publisher.raise_request_exception = False
     with losable_database() as database:
         database.is_lost = True
         response = as_publisher.post(ADDRESS, form)
-    assert "Nothing was changed at the service." in text(response.text)
+    assert "Nothing was changed at the service." in response_text(response)

@@ -1,0 +1,19 @@
+"""A service whose version 2 is a draft, and the dialog that publishes it."""
+
+import pytest
+from django.test import Client
+
+from tests.support.fake_service import FakeService
+from tests.support.publish_dialog import PublishDialog
+from tests.support.publishing_service import PublishingService
+
+
+@pytest.fixture
+def service(fake_service: FakeService) -> PublishingService:
+    fake_service.answer = service = PublishingService()
+    return service
+
+
+@pytest.fixture
+def dialog(as_publisher: Client, service: PublishingService) -> PublishDialog:
+    return PublishDialog(as_publisher, service)
