@@ -49,19 +49,19 @@ def make_pages(*ids: str, status: str = "draft") -> None:
 def test_it_finds_what_the_queryset_finds(status: str, ids: list[str]) -> None:
     make_pages("a", "b", "c", "%", "'", '"', "é", "%s")
     make_pages("placeholder 1", status="%s")
-    found = CompiledQuery(tuple, named)
+    query = CompiledQuery(tuple, named)
     for size in (10, 1):
-        rows, expected = found.rows(status, ids, size=size), [*named(status, ids, size=size)]
+        rows, expected = query.rows(status, ids, size=size), [*named(status, ids, size=size)]
         assert rows == expected
 
 
 def test_a_query_runs_once_and_sees_new_rows() -> None:
-    found = CompiledQuery(tuple, named)
+    query = CompiledQuery(tuple, named)
     make_pages("a")
-    assert [page_id for page_id, *_ in found.rows("draft", ["a", "b"])] == ["a"]
+    assert [page_id for page_id, *_ in query.rows("draft", ["a", "b"])] == ["a"]
     make_pages("b")
     with CaptureQueriesContext(connection) as queries:
-        assert [page_id for page_id, *_ in found.rows("draft", ["a", "b"])] == ["a", "b"]
+        assert [page_id for page_id, *_ in query.rows("draft", ["a", "b"])] == ["a", "b"]
     assert len(queries) == 1
 
 
@@ -106,9 +106,9 @@ def test_a_text_is_found_inside_others_unchanged(words: list[str]) -> None:
             pages = pages.filter(page_id__icontains=word)
         return pages.values_list("page_id")
 
-    found = CompiledQuery(tuple, holding)
-    assert found.rows(words) == [*holding(words)]
-    assert [page_id for page_id, *_ in found.rows(words)] == sorted(
+    query = CompiledQuery(tuple, holding)
+    assert query.rows(words) == [*holding(words)]
+    assert [page_id for page_id, *_ in query.rows(words)] == sorted(
         page_id
         for page_id in (
             "50",

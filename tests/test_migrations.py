@@ -55,10 +55,10 @@ def test_the_version_before_can_run_on_it(name: str, migration: Migration) -> No
     assert breaking_operations(migration) == []
 
 
-def migration_of(*operations: Any, **said: str) -> Migration:
+def migration_of(*operations: Any, **attributes: str) -> Migration:
     created = Migration("0002_made", "ledger")
     created.operations = list(operations)
-    for name, value in said.items():
+    for name, value in attributes.items():
         setattr(created, name, value)
     return created
 

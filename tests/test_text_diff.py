@@ -35,12 +35,12 @@ def segments(difference: TextDifference) -> list[DiffSegment]:
     return [segment for paragraph in difference.paragraphs for segment in paragraph.segments]
 
 
-def longest_common(one: list[str], other: list[str]) -> int:
+def longest_common(left: list[str], right: list[str]) -> int:
     """Return the length of the longest common subsequence, the plain way."""
-    row = [0] * (len(other) + 1)
-    for a in one:
+    row = [0] * (len(right) + 1)
+    for a in left:
         above = row[:]
-        for index, b in enumerate(other):
+        for index, b in enumerate(right):
             row[index + 1] = above[index] + 1 if a == b else max(above[index + 1], row[index])
     return row[-1]
 

@@ -44,5 +44,5 @@ def test_folding_ignores_case_and_is_stable(pytestconfig: pytest.Config) -> None
 
 
 @given(st.text(), st.text())
-def test_a_text_folds_to_the_folds_of_its_characters(one: str, other: str) -> None:
-    assert fold(one + other) == "".join(map(fold, one + other))
+def test_a_text_folds_to_the_folds_of_its_characters(first: str, second: str) -> None:
+    assert fold(first + second) == "".join(map(fold, first + second))

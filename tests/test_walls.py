@@ -264,8 +264,8 @@ def dotted_paths(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield from [value] if value.startswith("dashboard.") else []
     elif isinstance(value, dict):
-        for each in value.values():
-            yield from dotted_paths(each)
+        for child in value.values():
+            yield from dotted_paths(child)
     elif isinstance(value, list | tuple):
         for item in value:
             yield from dotted_paths(item)
@@ -283,7 +283,7 @@ def test_every_dotted_path_of_the_settings_can_be_imported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "found"),
+    ("source", "module"),
     [
         ("import dashboard.web.shell.urls", "web.shell"),
         ("from dashboard import web", "web"),
@@ -294,5 +294,5 @@ def test_every_dotted_path_of_the_settings_can_be_imported() -> None:
         ("if TYPE_CHECKING:\n    import django.db", "django"),
     ],
 )
-def test_every_way_to_import_is_seen(source: str, found: str) -> None:
-    assert {root_of(name) for name in imports_of(source, "dashboard.client")} == {found}
+def test_every_way_to_import_is_seen(source: str, module: str) -> None:
+    assert {root_of(name) for name in imports_of(source, "dashboard.client")} == {module}

@@ -55,13 +55,13 @@ def test_a_failed_sign_in_hides_whether_the_name_exists(
 
 
 def test_a_wrong_password_is_neither_shown_nor_stored(client: Client, vera: User) -> None:
-    html = sign_in(client, "vera", "hunter-two").content.decode()
+    html = sign_in(client, "vera", "hunter-two").text
     assert "hunter-two" not in html
     assert "hunter-two" not in AccessAttempt.objects.get().post_data
 
 
 def test_a_wrong_password_field_has_focus_and_error(client: Client, vera: User) -> None:
-    html = sign_in(client, "vera", "wrong").content.decode()
+    html = sign_in(client, "vera", "wrong").text
     (focused,) = [e.attributes for e in elements(html, "input") if "autofocus" in e.attributes]
     assert focused["name"] == "password"
     assert focused["aria-describedby"].split() == ["login-error", "password-error"]
@@ -71,7 +71,7 @@ def test_a_wrong_password_field_has_focus_and_error(client: Client, vera: User) 
 @pytest.mark.parametrize("form", [None, {"username": "", "password": "wrong"}])
 def test_without_a_name_the_focus_is_in_the_name(db: None, client: Client, form: Any) -> None:
     answer = client.post(LOGIN, form) if form else client.get(LOGIN)
-    inputs = elements(answer.content.decode(), "input")
+    inputs = elements(answer.text, "input")
     assert [e.attributes["name"] for e in inputs if "autofocus" in e.attributes] == ["username"]
 
 
@@ -193,7 +193,7 @@ def test_the_admin_links_to_the_password_page(admin_client: Client, method: str)
 
 def test_an_unchanged_password_has_a_reason(as_viewer: Client) -> None:
     form = {"old_password": "wrong", "new_password1": "12345", "new_password2": "12345"}
-    html = as_viewer.post(PASSWORD, form).content.decode()
+    html = as_viewer.post(PASSWORD, form).text
     assert "Not changed: " in html
     assert "Incorrect current password." in html
     invalid = [
@@ -208,7 +208,7 @@ def test_an_unchanged_password_has_a_reason(as_viewer: Client) -> None:
 def test_a_theme_is_saved_and_leads_back(as_viewer: Client, back_to: str, leads_to: str) -> None:
     answer = as_viewer.post("/accounts/theme/", {"theme": "dark", "next": back_to})
     assert answer.url == leads_to
-    html = as_viewer.get(PASSWORD).content.decode()
+    html = as_viewer.get(PASSWORD).text
     assert elements(html, "html")[0].attributes["data-theme"] == "dark"
 
 
@@ -216,7 +216,7 @@ def test_a_theme_is_saved_and_leads_back(as_viewer: Client, back_to: str, leads_
 def test_any_other_theme_is_the_computers(as_viewer: Client, theme: str) -> None:
     as_viewer.post("/accounts/theme/", {"theme": "dark"})
     as_viewer.post("/accounts/theme/", {"theme": theme})
-    html = as_viewer.get(PASSWORD).content.decode()
+    html = as_viewer.get(PASSWORD).text
     assert "data-theme" not in elements(html, "html")[0].attributes
 
 
@@ -232,11 +232,11 @@ def test_the_admin_has_no_log_in_of_its_own(client: Client, as_viewer: Client) -
     assert client.get("/admin/login/").url.startswith(LOGIN)
     refused = as_viewer.get("/admin/", follow=True)
     assert refused.status_code == 403
-    assert "Only staff accounts can manage users, groups and keys." in refused.content.decode()
+    assert "Only staff accounts can manage users, groups and keys." in refused.text
 
 
 def test_staff_find_users_groups_and_keys(staff: User) -> None:
-    html = logged_in(staff).get("/admin/").content.decode()
+    html = logged_in(staff).get("/admin/").text
     assert "Users, groups and keys" in html
     hrefs = {element.attributes.get("href") for element in elements(html, "a")}
     assert {"/admin/auth/user/", "/admin/auth/group/", "/admin/embedded_api/apikey/"} <= hrefs
@@ -245,7 +245,7 @@ def test_staff_find_users_groups_and_keys(staff: User) -> None:
 def test_the_admin_has_our_theme_and_a_way_back(staff: User) -> None:
     client = logged_in(staff)
     client.post("/accounts/theme/", {"theme": "dark"})
-    html = client.get("/admin/auth/user/").content.decode()
+    html = client.get("/admin/auth/user/").text
     assert re.search(r'<body class="theme-dark [^>]*>', html)
     assert "css/admin" in html
     assert re.search(r'href="/">\s*Back to the dashboard', html)
@@ -270,7 +270,7 @@ def test_a_superuser_is_changed_by_superusers_alone(staff: User) -> None:
 
 def test_no_page_here_holds_inline_script_or_style(client: Client, staff: User) -> None:
     for browser, address in [(client, LOGIN), (logged_in(staff), "/admin/auth/user/")]:
-        html = browser.get(address).content.decode()
+        html = browser.get(address).text
         matching = [
             e
             for e in elements(html)

@@ -14,7 +14,7 @@ from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import Target, begin
 from dashboard.notifications.models import WebhookTarget
 from tests.conftest import logged_in
-from tests.support.html import text
+from tests.support.html import response_text
 from tests.support.interleaving import before_statement, held_at
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
@@ -94,7 +94,7 @@ def test_an_account_with_a_publish_is_not_deleted(root: Client, paula: User) -> 
             body={},
         )
     assert response.result().status_code == 409
-    assert "Reload the page, then try again." in text(response.result().content.decode())
+    assert "Reload the page, then try again." in response_text(response.result())
 
 
 @ON_POSTGRESQL

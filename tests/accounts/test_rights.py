@@ -306,7 +306,7 @@ def reasons_against(answer: Any) -> list[str]:
     """Return what is wrong with a refusal for want of a second factor."""
     if answer.status_code == 405:
         return []  # Where an address has no such method nothing can happen either.
-    html = answer.content.decode()
+    html = answer.text
     hrefs = [link.attributes.get("href") for link in elements(html, "a")]
     return [
         *([f"status {answer.status_code}"] if answer.status_code != 403 else []),

@@ -75,7 +75,7 @@ def test_an_app_is_set_up_by_picture_or_text(as_viewer: Client, vera: User) -> N
     confirm(as_viewer, vera)
     answer = as_viewer.get(APP)
     assert "no-store" in answer["Cache-Control"]
-    html = answer.content.decode()
+    html = answer.text
     assert 'class="qr-code"' in html
     field = next(e for e in elements(html, "input") if e.attributes.get("name") == "code")
     assert field.attributes["autocomplete"] == "one-time-code"
@@ -88,7 +88,7 @@ def test_a_wrong_code_does_not_set_up_the_app(as_viewer: Client, vera: User) -> 
     before = new_secret(as_viewer)
     answer = as_viewer.post(APP, {"code": WRONG_CODES[0]})
     assert "Not set up: 1 problem" in response_text(answer)
-    assert before in answer.content.decode()
+    assert before in answer.text
     assert not Authenticator.objects.exists()
 
 
@@ -193,13 +193,13 @@ def test_wrong_passwords_are_stored_nowhere(client: Client, secret: str) -> None
 def test_recovery_codes_are_shown_once(as_viewer: Client, vera: User) -> None:
     set_up_app(as_viewer, vera)
     answer = as_viewer.get(CODES)
-    html = answer.content.decode()
+    html = answer.text
     codes = html.partition('<pre class="code">')[2].partition("</pre>")[0].split()
     assert len(codes) == 10
     assert "no-store" in answer["Cache-Control"]
     files = [e.attributes["href"] for e in elements(html, "a") if "download" in e.attributes]
     assert codes[9] in files[0]
-    again = as_viewer.get(CODES).content.decode()
+    again = as_viewer.get(CODES).text
     assert [code for code in codes if code in again] == []
     assert "Codes can’t be shown again." in text(again)
 
@@ -275,7 +275,7 @@ def test_the_admins_own_log_in_is_no_way_around(client: Client, secret: str, ver
 def test_the_admin_shows_no_factor_and_no_provider(ada: User) -> None:
     ada.is_staff = ada.is_superuser = True
     ada.save()
-    html = logged_in(ada).get("/admin/").content.decode()
+    html = logged_in(ada).get("/admin/").text
     hrefs = {element.attributes.get("href", "") for element in elements(html, "a")}
     apps = ("/admin/mfa/", "/admin/account/", "/admin/socialaccount/")
     assert [href for href in hrefs if href.startswith(apps)] == []
@@ -283,7 +283,7 @@ def test_the_admin_shows_no_factor_and_no_provider(ada: User) -> None:
 
 def test_secrets_are_stored_encrypted(as_viewer: Client, vera: User) -> None:
     confirm(as_viewer, vera)
-    html = as_viewer.get(APP).content.decode()
+    html = as_viewer.get(APP).text
     waiting = html.partition('id="secret">')[2][:32]
     assert waiting not in str(dict(as_viewer.session.items()))
     secret = set_up_app(as_viewer, vera)
@@ -383,7 +383,7 @@ def there(vera: User, settings: Any) -> Client:
 
 
 def step(client: Client) -> str:
-    return client.get(STEP).content.decode()
+    return client.get(STEP).text
 
 
 def test_a_passkey_signs_in_after_the_password(there: Client, vera: User) -> None:
@@ -391,7 +391,7 @@ def test_a_passkey_signs_in_after_the_password(there: Client, vera: User) -> Non
     assert "Blue key" in response_text(there.get(SETTINGS))
     client = browser_at_a_name()
     assert sign_in(client, "vera", next="/people/").url == STEP
-    answer = client.post(STEP, {"credential": key.shown(step(client))})
+    answer = client.post(STEP, {"credential": key.assertion(step(client))})
     assert answer.url == "/people/"
     assert "last used" in response_text(client.get(SETTINGS))
 
@@ -401,7 +401,7 @@ def test_an_answer_of_a_passkey_is_good_once(there: Client, vera: User) -> None:
     first, second = browser_at_a_name(), browser_at_a_name()
     for client in (first, second):
         sign_in(client, "vera")
-    message = key.shown(step(first))
+    message = key.assertion(step(first))
     step(second)
     assert second.post(STEP, {"credential": message}).status_code == 422
     assert first.post(STEP, {"credential": message}).status_code == 302
@@ -417,8 +417,8 @@ def test_a_passkey_that_was_removed_is_refused(there: Client, vera: User) -> Non
     confirmation = there.get(f"{PASSKEY}{pk}/remove/")
     assert "Remove the passkey “Blue key”" in response_text(confirmation)
     assert there.post(f"{PASSKEY}{pk}/remove/").url == SETTINGS
-    assert client.post(STEP, {"credential": key.shown(page)}).status_code == 422
-    assert client.post(STEP, {"credential": other.shown(step(client))}).status_code == 302
+    assert client.post(STEP, {"credential": key.assertion(page)}).status_code == 422
+    assert client.post(STEP, {"credential": other.assertion(step(client))}).status_code == 302
 
 
 def test_another_persons_passkey_opens_nothing(there: Client, vera: User, paula: User) -> None:
@@ -428,7 +428,7 @@ def test_another_persons_passkey_opens_nothing(there: Client, vera: User, paula:
     hers = add_passkey(browser, paula)
     client = browser_at_a_name()
     sign_in(client, "vera")
-    assert client.post(STEP, {"credential": hers.shown(step(client))}).status_code == 422
+    assert client.post(STEP, {"credential": hers.assertion(step(client))}).status_code == 422
 
 
 def test_no_one_removes_another_users_passkey(there: Client, vera: User, paula: User) -> None:
@@ -457,5 +457,5 @@ def test_wrong_passkeys_count_as_wrong_codes_do(there: Client, vera: User) -> No
     client = browser_at_a_name()
     sign_in(client, "vera")
     for _ in range(10):
-        answer = client.post(STEP, {"credential": Key().shown(step(client))})
+        answer = client.post(STEP, {"credential": Key().assertion(step(client))})
     assert answer.status_code == 429

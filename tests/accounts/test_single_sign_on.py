@@ -59,7 +59,7 @@ def groups_of(name: str) -> set[str]:
 
 
 def test_without_a_provider_there_is_no_button(client: Client) -> None:
-    assert GO not in client.get(LOGIN).content.decode()
+    assert GO not in client.get(LOGIN).text
     for address in (GO, BACK):
         assert client.get(address).status_code == 404
 
@@ -75,7 +75,7 @@ def test_without_a_provider_there_is_nothing_to_connect(as_viewer: Client, vera:
 def test_the_sign_in_page_offers_it_and_continues(
     client: Client, organisation: Organisation
 ) -> None:
-    html = client.get(f"{LOGIN}?next=/people/%3Fq%3Da").content.decode()
+    html = client.get(f"{LOGIN}?next=/people/%3Fq%3Da").text
     assert "Sign in with Kestrel ID" in text(html)
     links = [e.attributes["href"] for e in elements(html, "a") if GO in e.attributes["href"]]
     assert links == [f"{GO}?next=%2Fpeople%2F%3Fq%3Da"]
@@ -191,7 +191,7 @@ def test_a_user_with_an_account_learns_how_to_connect(
     organisation.info["preferred_username"] = "vera"
     answer = come_back(client, organisation)
     assert "If it’s yours, sign in with its password and press" in response_text(answer)
-    hrefs = [e.attributes.get("href", "") for e in elements(answer.content.decode(), "a")]
+    hrefs = [e.attributes.get("href", "") for e in elements(answer.text, "a")]
     [way] = [href for href in hrefs if href.startswith(LOGIN)]
     client.get(way)
     next_page = parse_qs(urlsplit(way).query)["next"][0]
@@ -260,7 +260,7 @@ def test_only_what_a_user_needs_is_stored(organisation: Organisation) -> None:
 def test_a_provider_in_the_database_is_none(client: Client) -> None:
     SocialApp.objects.create(provider="organisation", provider_id="x", name="x", client_id="x")
     assert client.get(GO).status_code == 404
-    assert GO not in client.get(LOGIN).content.decode()
+    assert GO not in client.get(LOGIN).text
 
 
 BAD_TOKENS: dict[str, dict[str, Any]] = {
@@ -453,7 +453,7 @@ def refusals(log: Log) -> list[str]:
 def way_there(client: Client, person: User) -> str:
     """Reauthenticate, press Connect in the settings, and return the response."""
     confirm(client, person)
-    html = client.get(CONNECT).content.decode()
+    html = client.get(CONNECT).text
     hrefs = [e.attributes.get("href", "") for e in elements(html, "a")]
     return next(href for href in hrefs if "/authorize?" in href)
 
@@ -733,7 +733,7 @@ def test_without_a_password_a_code_confirms_a_change(organisation: Organisation)
 
 def test_there_is_no_password_to_change(client: Client, organisation: Organisation) -> None:
     come_back(client, organisation)
-    html = client.get("/accounts/settings/").content.decode()
+    html = client.get("/accounts/settings/").text
     hrefs = [element.attributes.get("href") for element in elements(html, "a")]
     assert "/accounts/password/" not in hrefs
     assert "You sign in with your organization." in text(html)

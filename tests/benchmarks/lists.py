@@ -54,18 +54,18 @@ def beside_peers(bench: Bench) -> Iterator[Figure]:
         yield from _beside_peers(item, bench, peers)
 
 
-def _beside_peers(each: List, bench: Bench, peers: dict[str, Site]) -> Iterator[Figure]:
-    ours = Side("ours", bench.ours, each.address)
-    as_htmx = {"HX-Request": "true", "HX-Target": each.target}
-    part = Side("the part", bench.ours, each.address, as_htmx)
-    first = Side("other rows", bench.ours, each.address, others=_other_rows(each, bench))
+def _beside_peers(listing: List, bench: Bench, peers: dict[str, Site]) -> Iterator[Figure]:
+    ours = Side("ours", bench.ours, listing.address)
+    as_htmx = {"HX-Request": "true", "HX-Target": listing.target}
+    part = Side("the part", bench.ours, listing.address, as_htmx)
+    first = Side("other rows", bench.ours, listing.address, others=_other_rows(listing, bench))
     theirs = {}
     for name, site in peers.items():
         kind = "snippets/" if name == "Wagtail" else ""
-        theirs[name] = Side(name, site, f"/admin/{kind}peers/{each.model}/")
+        theirs[name] = Side(name, site, f"/admin/{kind}peers/{listing.model}/")
     bench.take_turns(ours, part, first, *theirs.values())
-    what = f"{each.name}, {A_LIST} rows"
-    goals = {"Django's admin": each.of_admin, "Wagtail": OF_WAGTAIL}
+    what = f"{listing.name}, {A_LIST} rows"
+    goals = {"Django's admin": listing.of_admin, "Wagtail": OF_WAGTAIL}
     for name, peer in theirs.items():
         yield _ratio(f"{what}: processor time of that of {name}", ours, peer, goals[name])
     if admin := theirs.get("Django's admin"):
@@ -77,12 +77,12 @@ def _ratio(what: str, side: Side, of: Side, goal: float) -> Figure:
     return Figure(what, side.cost_ms / of.cost_ms, goal, "×", f"{side}; {of}")
 
 
-def _other_rows(each: List, bench: Bench) -> Iterator[str]:
+def _other_rows(listing: List, bench: Bench) -> Iterator[str]:
     """Return addresses of as many other rows each, none of them seen before."""
-    if each.name == "audiences":
+    if listing.name == "audiences":
         return (f"/pages/page_{number}/" for number in range(1, bench.rows // A_LIST))
     elsewhere = bench.serve(bench.embedded)  # Its cache is another one.
-    address, parts = each.address, []
+    address, parts = listing.address, []
     while match := MORE.search(elsewhere.client.get(address).text):
         address = urljoin(address, unescape(match[1]))
         parts.append(address)
@@ -109,17 +109,17 @@ def _counts() -> list[Figure]:
     return [figure for item in LISTS for figure in _counts_of(item, vera, service)]
 
 
-def _counts_of(each: List, client: Any, service: Service) -> Iterator[Figure]:
+def _counts_of(listing: List, client: Any, service: Service) -> Iterator[Figure]:
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
     for _ in range(2):
-        assert client.get(each.address).status_code == 200
+        assert client.get(listing.address).status_code == 200
     service.calls.clear()
     with CaptureQueriesContext(connection) as queries:
-        client.get(each.address)
-    what, calls = f"{each.name}, {A_LIST} rows", ", ".join(service.calls)
+        client.get(listing.address)
+    what, calls = f"{listing.name}, {A_LIST} rows", ", ".join(service.calls)
     tables = Counter(TABLE.findall(query["sql"])[0] for query in queries)
     beside = ", ".join(f"{count} to {table}" for table, count in sorted(tables.items()))
     yield Figure(f"{what}: queries", len(queries), QUERIES, "", beside)
-    yield Figure(f"{what}: calls of the service", len(service.calls), each.calls, "", calls)
+    yield Figure(f"{what}: calls of the service", len(service.calls), listing.calls, "", calls)

@@ -68,9 +68,9 @@ def weight(bench: Bench) -> Iterator[Figure]:
 
 def _heaviest(what: str, loads: list[Load], most_kb: int, most_requests: int) -> Iterator[Figure]:
     heaviest = max(loads, key=lambda load: load.kb)
-    yield Figure(f"{what}: heaviest", heaviest.kb, most_kb, "KB", heaviest.said)
+    yield Figure(f"{what}: heaviest", heaviest.kb, most_kb, "KB", heaviest.summary)
     busiest = max(loads, key=lambda load: load.requests)
-    yield Figure(f"{what}: most requests", busiest.requests, most_requests, "", busiest.said)
+    yield Figure(f"{what}: most requests", busiest.requests, most_requests, "", busiest.summary)
 
 
 def _loads(browser: Browser, site: Site, pages: dict[str, str]) -> list[Load]:

@@ -47,8 +47,8 @@ class PagedService:
         return httpx.Response(200, json=wire.envelope(*pages, totalCount=self.pages, **rest))
 
 
-def _body(asked: str) -> dict[str, Any]:
-    match asked:
+def _body(path: str) -> dict[str, Any]:
+    match path:
         case "pages":
             return wire.envelope(*(_page(f"page_{number}") for number in ROWS))
         case "audiences":
@@ -57,7 +57,7 @@ def _body(asked: str) -> dict[str, Any]:
             return wire.envelope(*(wire.person(personId=f"person_{number}") for number in ROWS))
         case "messages":
             return wire.conversation()
-    return _page(asked)
+    return _page(path)
 
 
 def _page(page_id: str) -> dict[str, Any]:

@@ -136,7 +136,7 @@ def test_the_bar_hides_no_row_that_has_the_focus(audiences: Page) -> None:
     for _ in range(14):
         audiences.keyboard.press("j")
     row = audiences.locator("#rows tr:has(:focus)").bounding_box()
-    shown = audiences.locator("[data-selection-bar]").bounding_box()
+    bar = audiences.locator("[data-selection-bar]").bounding_box()
     assert row
-    assert shown
-    assert row["y"] + row["height"] <= shown["y"] + 1
+    assert bar
+    assert row["y"] + row["height"] <= bar["y"] + 1

@@ -132,7 +132,7 @@ def timed_reading(timed_page: Page, story: Story) -> Page:
     return log_in(timed_page, to=story.path)
 
 
-def shown(page: Page) -> list[str]:
+def visible_messages(page: Page) -> list[str]:
     return page.locator("li.message:visible").evaluate_all("all => all.map((each) => each.id)")
 
 
@@ -204,7 +204,7 @@ def test_a_search_marks_matches_and_opens_their_calls(reading: Page) -> None:
     field = reading.get_by_label("Search this conversation")
     field.fill("reefer")
     expect(reading.locator("#found")).to_contain_text("3 matches for “reefer” in 2 of 4 messages")
-    assert shown(reading) == ["m3", "m4"]
+    assert visible_messages(reading) == ["m3", "m4"]
     expect(reading.locator("#m4-1")).to_contain_text("a Reefer door")
     reading.wait_for_function("() => CSS.highlights.get('found').size >= 3")
     expect(field).to_be_focused()
@@ -212,7 +212,7 @@ def test_a_search_marks_matches_and_opens_their_calls(reading: Page) -> None:
     expect(reading.locator("[data-place]")).to_contain_text("1 of ")
     assert reading.evaluate("getSelection().toString()") == "reefer"
     reading.reload()
-    assert shown(reading) == ["m3", "m4"]
+    assert visible_messages(reading) == ["m3", "m4"]
     reading.get_by_role("link", name="Clear search").click()
     expect(reading.locator("li.message:visible")).to_have_count(4)
     expect(reading).not_to_have_url(re.compile("q="))
@@ -279,14 +279,14 @@ def test_filters_make_no_request_and_survive_a_reload(reading: Page) -> None:
     urls: list[str] = []
     reading.on("request", lambda request: urls.append(request.url))
     reading.get_by_role("link", name="Errors 1").click()
-    until(reading, lambda: shown(reading) == ["m1", "m2"])
+    until(reading, lambda: visible_messages(reading) == ["m1", "m2"])
     reading.get_by_role("link", name="Changes 1", exact=True).click()
-    until(reading, lambda: shown(reading) == ["m4"])
+    until(reading, lambda: visible_messages(reading) == ["m4"])
     assert [url for url in urls if "/static/" not in url] == []  # the icon is requested again
     reading.reload()
-    assert shown(reading) == ["m4"]
+    assert visible_messages(reading) == ["m4"]
     reading.locator("[data-filter-for=thread]").get_by_role("link", name="All").click()
-    until(reading, lambda: shown(reading) == ["m1", "m2", "m3", "m4"])
+    until(reading, lambda: visible_messages(reading) == ["m1", "m2", "m3", "m4"])
 
 
 def test_filters_and_search_keep_each_other(reading: Page) -> None:
@@ -411,15 +411,15 @@ def test_a_link_to_a_hidden_message_shows_it(reading: Page) -> None:
     created = reading.get_by_role("link", name="From message 4")
     fourth = reading.locator("#m4")
     reading.goto(f"{reading.url}?show=errors&q=marisol")
-    until(reading, lambda: shown(reading) == ["m1"])
+    until(reading, lambda: visible_messages(reading) == ["m1"])
     created.click()
     expect(fourth).to_be_in_viewport()
     expect(fourth).to_be_focused()
-    assert shown(reading) == ["m1", "m2", "m3", "m4"]
+    assert visible_messages(reading) == ["m1", "m2", "m3", "m4"]
     expect(reading).to_have_url(re.compile(r"conversation/#m4$"))
     expect(reading.get_by_label("Search this conversation")).to_have_value("")
     reading.get_by_role("link", name="Errors 1").click()
-    until(reading, lambda: shown(reading) == ["m1", "m2"])
+    until(reading, lambda: visible_messages(reading) == ["m1", "m2"])
     reading.evaluate("location.hash = 'm3'")
     expect(reading.locator("#m3")).to_be_focused()
     expect(reading.locator("#m3")).to_be_in_viewport()
@@ -429,7 +429,7 @@ def test_new_messages_are_reachable_past_a_filter(timed_page: Page, story: Story
     page = timed_page
     story.write("messages", SHORT)
     log_in(page, to=f"{story.path}?show=errors")
-    until(page, lambda: shown(page) == ["m1", "m2"])
+    until(page, lambda: visible_messages(page) == ["m1", "m2"])
     created = {"messageId": "e", "content": "Hello.", "changes": [{"newValue": "y"}]}
     story.write("messages", [*SHORT, created])
     page.clock.fast_forward(21_000)
@@ -437,7 +437,7 @@ def test_new_messages_are_reachable_past_a_filter(timed_page: Page, story: Story
     expect(filters).to_have_text(re.compile(r"All 5\s+Errors 1\s+Changes 2"))
     expect(page.locator(".tabs [aria-current]")).to_contain_text("5")
     expect(filters.locator("[aria-current]")).to_contain_text("Errors")
-    assert shown(page) == ["m1", "m2"]
+    assert visible_messages(page) == ["m1", "m2"]
     page.get_by_role("link", name="1 new message").click()
     expect(page.locator("#m5")).to_be_in_viewport()
     expect(filters.locator("[aria-current]")).to_contain_text("All")
@@ -460,7 +460,7 @@ def test_a_conversation_opened_empty_fills_as_it_goes_on(timed_page: Page, story
     page.clock.resume()
     page.get_by_label("Search this conversation").fill("reefer")
     expect(page.locator("#found")).to_contain_text("3 matches for “reefer” in 2 of 4 messages")
-    until(page, lambda: shown(page) == ["m3", "m4"])
+    until(page, lambda: visible_messages(page) == ["m3", "m4"])
 
 
 def test_new_messages_come_without_moving_the_reader(timed_page: Page, story: Story) -> None:

@@ -92,7 +92,7 @@ def test_every_page_is_light_and_whole(
             options += [f"shifts by {shift:.3f}"] if shift > MAX_SHIFT else []
             more = second.requests - SECOND_REQUESTS - ASKS_LATER.get(name, 0)
             is_heavy = second.kb > SECOND_KB or more > 0 or second.visits > VISITS
-            options += [second.said] if is_heavy else []
+            options += [second.summary] if is_heavy else []
             options += moving(page) + wrong_in_shape(page, width)
             # It takes as long as all else that a page is looked at for: every fourth page in a run.
             options += barriers(page) if exhaustive or place % 4 == 0 else []
@@ -109,10 +109,10 @@ def test_the_first_page_is_light_too(profile: BrowserContext, server: Running, n
     with weighed(page, name, cold=True) as first:
         page.goto(addresses(server)[name], wait_until="networkidle")
     page.close()
-    assert SECOND_REQUESTS < first.requests <= COLD_REQUESTS, first.said
-    assert first.kb <= COLD_KB, first.said
-    assert first.visits <= VISITS, first.said
-    assert first.visits or name != "overview", first.said
+    assert SECOND_REQUESTS < first.requests <= COLD_REQUESTS, first.summary
+    assert first.kb <= COLD_KB, first.summary
+    assert first.visits <= VISITS, first.summary
+    assert first.visits or name != "overview", first.summary
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: "-".join(map(str, look)))

@@ -334,8 +334,8 @@ def test_a_killed_dashboard_shows_the_truth_after_restart(
                 expect(headline(page)).to_have_text("Sending version 2")
             dashboard.lets_a_minute_pass()
             time_passes(tabs[0])
-            for page, (_, said) in zip(tabs, outcomes, strict=True):
-                expect(headline(page)).to_have_text(said, timeout=PATIENCE_MS)
+            for page, (_, sentence) in zip(tabs, outcomes, strict=True):
+                expect(headline(page)).to_have_text(sentence, timeout=PATIENCE_MS)
             page.goto("/activity/")
             newest_first = ["Outcome unknown", "Accepted"]
             expect(page.locator(".log summary")).to_contain_text(newest_first)

@@ -65,11 +65,11 @@ def test_the_body_that_arrives_is_exactly_the_one_shown(
     page: Page, service: WebhookService
 ) -> None:
     fill_and_review(page, NEW)
-    shown = page.locator("#sending pre").inner_text()
+    body = page.locator("#sending pre").inner_text()
     assert service.changes == []
     page.get_by_role("button", name="Save changes").click()
     expect(page.locator("#messages")).to_contain_text("URL updated.")
-    assert service.changes == [{"url": NEW}] == [json.loads(shown)]
+    assert service.changes == [{"url": NEW}] == [json.loads(body)]
 
 
 def test_a_concurrent_change_is_shown_and_text_kept(page: Page, service: WebhookService) -> None:

@@ -55,12 +55,12 @@ def test_the_preview_is_exactly_what_is_sent(page: Page) -> None:
     expect(page.locator("#url-warnings")).to_contain_text("10.1.2.3 is a private address")
     page.get_by_label("form.enriched").uncheck()
     expect(page.locator("#sends")).to_contain_text("Sends only 2 changed fields")
-    shown = body_shown(page)
-    assert shown == {"url": "http://10.1.2.3/forms", "events": ["form.submitted"]}
+    body = body_shown(page)
+    assert body == {"url": "http://10.1.2.3/forms", "events": ["form.submitted"]}
     page.get_by_role("button", name="Save changes").last.click()
     expect(page.locator("#messages")).to_contain_text("URL and events updated.")
     expect(page.get_by_label("Target URL")).to_have_value("http://10.1.2.3/forms")
-    assert body_on_record(page) == shown
+    assert body_on_record(page) == body
 
 
 def test_a_review_without_javascript_is_what_is_sent(plain_page: Page) -> None:
@@ -68,11 +68,11 @@ def test_a_review_without_javascript_is_what_is_sent(plain_page: Page) -> None:
     plain_page.get_by_label("Target URL").fill("https://audit.example/new")
     plain_page.get_by_role("button", name="Review and save").click()
     expect(plain_page.get_by_text("Not sent yet.")).to_be_visible()
-    shown = body_shown(plain_page)
-    assert shown == {"url": "https://audit.example/new"}
+    body = body_shown(plain_page)
+    assert body == {"url": "https://audit.example/new"}
     plain_page.get_by_role("button", name="Save changes").last.click()
     expect(plain_page.locator("#messages")).to_contain_text("URL updated.")
-    assert body_on_record(plain_page) == shown
+    assert body_on_record(plain_page) == body
 
 
 def test_a_partly_checked_group_is_indeterminate(page: Page) -> None:

@@ -125,13 +125,13 @@ def test_cancel_and_roll_back_stay_side_by_side(page: Page, server: Running) -> 
         page.set_viewport_size({"width": width, "height": 900})
         cancel = dialog.get_by_role("link", name="Cancel").bounding_box()
         back = dialog.get_by_role("button", name=f"Roll back to {number}").bounding_box()
-        typed = reason.bounding_box()
+        field = reason.bounding_box()
         assert cancel, width
         assert back, width
-        assert typed, width
+        assert field, width
         assert cancel["y"] == back["y"], width
         assert cancel["x"] < back["x"], width
-        assert (typed["y"] < back["y"]) is (width == 390), width
+        assert (field["y"] < back["y"]) is (width == 390), width
 
 
 def test_menus_stay_in_the_window_without_anchors(page: Page) -> None:

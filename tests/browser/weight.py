@@ -35,7 +35,7 @@ class Load:
         return (self.page_bytes + self.files_bytes) / 1000
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """The parts of it, for a person."""
         page, files = self.page_bytes / 1000, self.files_bytes / 1000
         return (
@@ -43,7 +43,7 @@ class Load:
             f"{f', {self.visits} of a visit' if self.visits else ''}"
         )
 
-    def asked(self, event: Any) -> None:
+    def count_request(self, event: Any) -> None:
         """Note a request; what the page before it still asks for is not counted."""
         if event["type"] == "Document":
             self._documents.append(event["requestId"])
@@ -89,7 +89,7 @@ def load(context: BrowserContext, url: str, name: str) -> Load:
 def weighed(page: Page, name: str, *, cold: bool = False) -> Iterator[Load]:
     """Count what comes for the next page of a tab; a file of the cache is no request."""
     load, wire = Load(name), page.context.new_cdp_session(page)
-    wire.on("Network.requestWillBeSent", load.asked)
+    wire.on("Network.requestWillBeSent", load.count_request)
     wire.on("Network.requestServedFromCache", load.cached)
     wire.on("Network.responseReceived", load.answered)
     wire.on("Network.loadingFinished", load.came)

@@ -62,7 +62,7 @@ def test_each_status_has_its_leaf(
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "sentence"),
     [
         ({"detail": "No such brand.", "title": "Invalid"}, "No such brand."),
         ({"message": "No such brand.", "error": "bad"}, "No such brand."),
@@ -80,16 +80,18 @@ def test_each_status_has_its_leaf(
         ("no", "Unprocessable Entity"),
     ],
 )
-def test_the_service_s_own_words_are_found(body: Any, said: str) -> None:
+def test_the_service_s_own_words_are_found(body: Any, sentence: str) -> None:
     error = refusal(422, json=body)
-    assert error.message == said
-    assert str(error) == f"The service returned 422: {said.removesuffix('.')}."
+    assert error.message == sentence
+    assert str(error) == f"The service returned 422: {sentence.removesuffix('.')}."
 
 
-@pytest.mark.parametrize(("status_code", "said"), [(502, "Bad Gateway"), (599, "Unknown status")])
-def test_an_html_error_page_is_shown_by_its_status(status_code: int, said: str) -> None:
+@pytest.mark.parametrize(
+    ("status_code", "sentence"), [(502, "Bad Gateway"), (599, "Unknown status")]
+)
+def test_an_html_error_page_is_shown_by_its_status(status_code: int, sentence: str) -> None:
     error = refusal(status_code, html="<h1>Oh no</h1>")
-    assert (error.message, error.body) == (said, "<h1>Oh no</h1>")
+    assert (error.message, error.body) == (sentence, "<h1>Oh no</h1>")
 
 
 @pytest.mark.parametrize(

@@ -87,24 +87,24 @@ def test_every_page_shows_an_odd_service_as_it_is(operator: Client) -> None:
     for name, address in ADDRESSES.items():
         response = operator.get(address)
         assert response.status_code == 200, name
-        assert "<h1" in response.content.decode(), name
+        assert "<h1" in response.text, name
 
 
 def test_no_text_of_the_service_becomes_markup(operator: Client) -> None:
     names = ("pages", "page", "people", "conversation")
-    shown = {name: operator.get(ADDRESSES[name]).content.decode() for name in names}
-    assert [name for name in names if "<script>alert" in shown[name]] == []
+    html = {name: operator.get(ADDRESSES[name]).text for name in names}
+    assert [name for name in names if "<script>alert" in html[name]] == []
 
 
 def test_an_unreadable_item_costs_itself_and_not_the_list(operator: Client) -> None:
-    shown = operator.get(ADDRESSES["pages"]).content.decode()
-    assert "An odd page" in shown
-    assert "1 item could not be read" in shown
+    html = operator.get(ADDRESSES["pages"]).text
+    assert "An odd page" in html
+    assert "1 item could not be read" in html
 
 
 def test_a_truncated_list_is_reported_as_incomplete(operator: Client) -> None:
-    shown = operator.get(ADDRESSES["page"]).content.decode()
-    assert "2 of 120 audiences" in shown
+    html = operator.get(ADDRESSES["page"]).text
+    assert "2 of 120 audiences" in html
 
 
 def test_a_failing_service_shows_the_last_known(
@@ -116,7 +116,7 @@ def test_a_failing_service_shows_the_last_known(
     assert [
         (mood, name)
         for (mood, name), response in responses.items()
-        if name != "pages by the ledger" and "last known" not in response.content.decode()
+        if name != "pages by the ledger" and "last known" not in response.text
     ] == []
 
 
@@ -125,7 +125,7 @@ def test_what_is_never_remembered_fails_with_a_sentence(
 ) -> None:
     responses = open_in_each_mood(operator, be, LIVE_ONLY)
     assert failed(responses, {502, 503, 504}) == {}
-    assert [at for at, it in responses.items() if "Try again" not in it.content.decode()] == []
+    assert [at for at, it in responses.items() if "Try again" not in it.text] == []
 
 
 def test_pages_of_our_own_memory_need_no_service(
@@ -140,7 +140,7 @@ def test_an_unknown_unreadable_object_has_a_next_step(
     names = {"page", "audience", "versions", "publish", "webhook"}
     responses = open_in_each_mood(operator, be, names)
     assert failed(responses, {404, 502, 503, 504}) == {}
-    assert [at for at, it in responses.items() if "<h1" not in it.content.decode()] == []
+    assert [at for at, it in responses.items() if "<h1" not in it.text] == []
 
 
 def open_in_each_mood(

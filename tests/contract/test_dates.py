@@ -28,9 +28,9 @@ def test_a_mark_fits_the_pattern_of_the_spec(moment: datetime) -> None:
 
 
 @given(moments, moments)
-def test_marks_sort_by_time(one: datetime, other: datetime) -> None:
-    if abs(one - other) >= timedelta(milliseconds=1):
-        assert (write_mark(one) < write_mark(other)) == (one < other)
+def test_marks_sort_by_time(first: datetime, second: datetime) -> None:
+    if abs(first - second) >= timedelta(milliseconds=1):
+        assert (write_mark(first) < write_mark(second)) == (first < second)
 
 
 def test_no_mark_is_made_twice() -> None:

@@ -101,7 +101,7 @@ def save(admin: Client, row: Any, **changes: Any) -> Any:
 def act(admin: Client, action: str, row: Any, **more: Any) -> str:
     """Do an action of the list with one row; return the page that follows."""
     body = {"action": action, "_selected_action": [row.pk], **more}
-    return admin.post(url(row._meta.model_name), body, follow=True).content.decode()
+    return admin.post(url(row._meta.model_name), body, follow=True).text
 
 
 def errors_of(response: Any) -> dict[str, list[str]]:
@@ -164,7 +164,7 @@ def test_input_the_api_would_reject_is_a_field_error(
     }
     response = admin.post(url("page", "add"), body | {field: value})
     assert error in errors_of(response)[field][0]
-    assert value in response.content.decode().replace("&quot;", '"')
+    assert value in response.text.replace("&quot;", '"')
     assert not Page.objects.exists()
 
 
@@ -217,7 +217,7 @@ def test_a_page_with_images_can_be_changed(admin: Client) -> None:
 
 def test_dates_are_shown_as_moments(admin: Client) -> None:
     page = make_page(created_at=ago(days=400))
-    html = admin.get(url("page", "change", page.pk)).content.decode()
+    html = admin.get(url("page", "change", page.pk)).text
     moment = read_date(page.created_at)
     assert moment
     assert f"{moment:%Y}" in html
@@ -228,7 +228,7 @@ def test_a_changed_person_is_found_by_the_new_name(admin: Client, service: Clien
     person = make_person()
     save(admin, person, name="Zoë Müller")
     assert service.get("/v0/persons/search?query=zoe+muller").json()["totalCount"] == 1
-    listed = admin.get(f"{url('person')}?q=muller").content.decode()
+    listed = admin.get(f"{url('person')}?q=muller").text
     assert "Zoë Müller" in listed
 
 
@@ -262,8 +262,7 @@ def test_a_longer_people_list_makes_no_more_queries(
     assert (
         "<option value"
         not in admin.get(url("audience", "add"))
-        .content.decode()
-        .partition('name="page"')[2]
+        .text.partition('name="page"')[2]
         .partition("</select>")[0]
     )
 
@@ -301,7 +300,7 @@ def test_a_repeated_form_leads_to_its_row(admin: Client, model: str) -> None:
     }[model] | {"tenant": default_tenant().pk, "new_id": new_id(admin, model)}
     assert admin.post(url(model, "add"), form).url == url(model)
     again = admin.post(url(model, "add"), form, follow=True)
-    assert "This form was already sent. Nothing was added again." in again.content.decode()
+    assert "This form was already sent. Nothing was added again." in again.text
     form["new_id"] = "anything"
     assert admin.post(url(model, "add"), form).url == url(model)
     rows = {"page": Page, "person": Person, "subscription": Subscription, "apikey": ApiKey}[model]
@@ -320,7 +319,7 @@ def test_concurrent_equal_forms_add_one_row(admin: Client) -> None:
 
 
 def new_id(admin: Client, model: str) -> str:
-    inputs = elements(admin.get(url(model, "add")).content.decode(), "input")
+    inputs = elements(admin.get(url(model, "add")).text, "input")
     return next(
         field.attributes["value"] for field in inputs if field.attributes.get("name") == "new_id"
     )
@@ -381,7 +380,7 @@ def test_a_published_version_cannot_be_deleted(admin: Client, model: str) -> Non
         make_conversation(version.audience)
         row = {"page": version.audience.page, "audience": version.audience, "version": version}
         path = url(model, "delete", row[model].pk)
-        html = admin.post(path, {"post": "yes"}, follow=True).content.decode()
+        html = admin.post(path, {"post": "yes"}, follow=True).text
         assert Version.objects.filter(pk=version.pk).count() == remaining
         assert ("was published or queued, so it can&#x27;t be deleted." in html) == bool(remaining)
 
@@ -472,7 +471,7 @@ def test_a_conversation_is_shown_escaped_and_read_only(admin: Client) -> None:
         "changes": [{"changeId": "chg_1", "previousValue": "old", "newValue": "new"}],
     }
     row = make_conversation(messages=[message], pending_changes=message["changes"])
-    html = admin.get(url("conversation", "change", row.pk)).content.decode()
+    html = admin.get(url("conversation", "change", row.pk)).text
     assert "&lt;script&gt;alert(1)" in html
     assert "Tool call: search" in html
     assert html.count("<ins>new</ins>") == 2
@@ -492,7 +491,7 @@ def test_an_audience_shows_versions_and_its_conversation(admin: Client) -> None:
     version = make_live_version()
     conversation = make_conversation(version.audience)
     page = admin.get(url("audience", "change", version.audience_id))
-    links = [link.attributes.get("href", "") for link in elements(page.content.decode(), "a")]
+    links = [link.attributes.get("href", "") for link in elements(page.text, "a")]
     for model, row in (("version", version), ("conversation", conversation)):
         assert any(url(model, "change", quote(row.pk)) in link for link in links)
 

@@ -233,7 +233,7 @@ def staff(*codenames: str) -> Client:
 def run_action(browser: Client, model: str, action: str, number: Any) -> str:
     form = {"action": action, "_selected_action": [str(number)]}
     path = reverse(f"admin:embedded_api_{model}_changelist")
-    return str(browser.post(path, form, follow=True).content.decode())
+    return str(browser.post(path, form, follow=True).text)
 
 
 def test_the_admin_shows_attempts_and_sends_again(
@@ -243,7 +243,7 @@ def test_the_admin_shows_attempts_and_sends_again(
     deliver_pending("worker-1")
     browser = staff("view_webhookdelivery", "change_webhookdelivery", "view_webhookdeliveryattempt")
     path = reverse("admin:embedded_api_webhookdelivery_change", args=[delivery().pk])
-    assert "The receiver responded 410: it no longer exists." in browser.get(path).content.decode()
+    assert "The receiver responded 410: it no longer exists." in browser.get(path).text
     page = run_action(browser, "webhookdelivery", "send_again", delivery().pk)
     assert "Deliveries queued: 1." in page
     deliver_pending("worker-1")
@@ -263,10 +263,10 @@ def test_only_users_who_may_change_it_see_the_secret(subscription: Subscription)
     secret = signing.reveal(subscription.signing_secret)
     path = reverse("admin:embedded_api_signingsecret_change", args=[subscription.pk])
     browser = staff("view_signingsecret")
-    assert secret not in browser.get(path).content.decode()
+    assert secret not in browser.get(path).text
     sam = User.objects.get(username="sam")
     sam.user_permissions.add(Permission.objects.get(codename="change_signingsecret"))
-    assert secret in browser.get(path).content.decode()
+    assert secret in browser.get(path).text
     assert "Secrets rotated: 1." in run_action(browser, "signingsecret", "rotate", subscription.pk)
     assert signing.reveal(SigningSecret.objects.get()) != secret
 
@@ -277,7 +277,7 @@ def test_pressing_twice_rotates_the_secret_once(subscription: Subscription) -> N
     path = reverse("admin:embedded_api_signingsecret_changelist")
     [key] = {
         field.attributes["value"]
-        for field in elements(browser.get(path).content.decode(), "input")
+        for field in elements(browser.get(path).text, "input")
         if field.attributes.get("name") == "form_key"
     }
     form = {"action": "rotate", "_selected_action": [str(subscription.pk)], "form_key": key}
@@ -294,13 +294,13 @@ def test_view_only_staff_never_see_the_receivers_secret(subscription: Subscripti
     detail = reverse("admin:embedded_api_subscription_change", args=[subscription.pk])
     for model in models:
         path = reverse(f"admin:embedded_api_{model}_changelist")
-        assert "s3cret" not in browser.get(path).content.decode()
-        assert "/change/" not in browser.get(path, {"q": "hooks/s3"}).content.decode()
-    assert "hooks/…" in (page := browser.get(detail).content.decode())
+        assert "s3cret" not in browser.get(path).text
+        assert "/change/" not in browser.get(path, {"q": "hooks/s3"}).text
+    assert "hooks/…" in (page := browser.get(detail).text)
     assert "s3cret" not in page
     sam = User.objects.get(username="sam")
     sam.user_permissions.add(Permission.objects.get(codename="change_subscription"))
-    assert "hooks/s3cret-one/" in browser.get(detail).content.decode()
+    assert "hooks/s3cret-one/" in browser.get(detail).text
 
 
 def test_old_messages_are_not_sent_after_a_restore(

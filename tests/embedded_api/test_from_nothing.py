@@ -21,7 +21,7 @@ from django.contrib.admin.utils import quote, unquote
 from config.environment import BASE_DIR
 from tests.support.dashboards import Dashboard, hidden, logged_in
 from tests.support.embedded_api_factories import PAGE_BODY
-from tests.support.html import text
+from tests.support.html import response_text, text
 from tests.support.postgres import own_database
 from tests.support.processes import Running, free_port, running
 
@@ -47,7 +47,7 @@ class Administrator:
         path = f"/admin/embedded_api/{model}/add/"
         token = hidden(self.browser.get(path), "csrfmiddlewaretoken")
         page = self.browser.post(path, data=fields | {"csrfmiddlewaretoken": token})
-        assert "was added successfully" in text(page.text), text(page.text)
+        assert "was added successfully" in response_text(page), response_text(page)
         return page.text
 
     def pk_of(self, model: str, name: str) -> str:
@@ -148,7 +148,7 @@ def publish(browser: httpx.Client, page_id: str, audience_id: str, version_id: s
     path = f"/pages/{page_id}/audiences/{audience_id}/versions/{version_id}/publish/"
     page = browser.get(path)
     form = {name: hidden(page, name) for name in ("operation_key", "csrfmiddlewaretoken")}
-    response = text(browser.post(path, data=form).text)
+    response = response_text(browser.post(path, data=form))
     # On a slow machine, the version is live before the response is rendered.
     assert "Publishing version 1" in response or "Version 1 is live" in response
 

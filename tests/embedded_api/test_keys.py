@@ -143,13 +143,13 @@ def admin(db: None) -> Client:
 def test_a_key_made_in_the_admin_is_shown_once(admin: Client) -> None:
     url = reverse("admin:embedded_api_apikey_add")
     body = {"name": "CRM", "tenant": keys.default_tenant().pk}
-    page = admin.post(url, body, follow=True).content.decode()
+    page = admin.post(url, body, follow=True).text
     key = page.partition("It won&#x27;t be shown again: ")[2].split("<")[0].strip()
     assert status_with(key) == 200
     row = ApiKey.objects.get()
     listed = reverse("admin:embedded_api_apikey_changelist")
     for address in (listed, reverse("admin:embedded_api_apikey_change", args=[row.pk])):
-        page = admin.get(address).content.decode()
+        page = admin.get(address).text
         assert row.prefix in page
         assert key not in page
         assert row.sha256 not in page

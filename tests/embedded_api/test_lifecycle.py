@@ -41,13 +41,13 @@ def test_a_version_is_queued_then_processed_then_live() -> None:
 
 def test_dates_to_come_are_not_shown_before_they_come() -> None:
     dates = published({"a": draft()}, "a", 0)["a"]
-    shown = [
+    dates_by_step = [
         [name for name in DATE_NAMES if getattr(dates.at(after(seconds)), name)]
         for seconds in (1, 4, 8)
     ]
-    assert shown[0] == ["became_draft_at", "queued_at"]
-    assert shown[1] == ["became_draft_at", "queued_at", "processing_at"]
-    assert shown[2] == ["became_draft_at", "queued_at", "processing_at", "published_at"]
+    assert dates_by_step[0] == ["became_draft_at", "queued_at"]
+    assert dates_by_step[1] == ["became_draft_at", "queued_at", "processing_at"]
+    assert dates_by_step[2] == ["became_draft_at", "queued_at", "processing_at", "published_at"]
 
 
 def test_the_queue_time_is_known_once_over() -> None:

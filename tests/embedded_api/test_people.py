@@ -9,7 +9,7 @@ from dashboard.embedded_api.models import Person
 from tests.support.embedded_api_factories import make_person
 
 
-def found(service: Client, query: str, **params: Any) -> list[str]:
+def names_matching(service: Client, query: str, **params: Any) -> list[str]:
     answer = service.get("/v0/persons/search", {"query": query, **params}).json()
     assert answer["totalCount"] >= len(answer["items"])
     return [person.get("name", "") for person in answer["items"]]
@@ -57,7 +57,7 @@ def people(db: None) -> None:
 def test_every_word_matches_anywhere_in_any_case(
     service: Client, query: str, names: list[str]
 ) -> None:
-    assert found(service, query) == names
+    assert names_matching(service, query) == names
 
 
 @pytest.mark.usefixtures("people")
@@ -76,14 +76,14 @@ def test_a_search_goes_on_where_its_first_part_ended(service: Client) -> None:
     first = service.get("/v0/persons/search", {"query": "example", "limit": 1}).json()
     assert (first["hasMore"], first["totalCount"]) == (True, 3)
     rest = {"query": "example", "cursor": first["nextCursor"]}
-    assert len(found(service, **rest)) == 2
+    assert len(names_matching(service, **rest)) == 2
 
 
 def test_a_renamed_person_is_found_by_the_new_name(service: Client) -> None:
     ada = make_person("Ada Byron")
     ada.name = "Ada King"
     ada.save()
-    assert (found(service, "king"), found(service, "byron")) == (["Ada King"], [])
+    assert (names_matching(service, "king"), names_matching(service, "byron")) == (["Ada King"], [])
 
 
 def test_values_that_are_not_there_are_absent(service: Client) -> None:

@@ -66,7 +66,7 @@ def remember_everything() -> None:
     seed_subscription()
 
 
-def shown(response: Any) -> str:
+def words_of(response: Any) -> str:
     """Return what a person reads; of an export that is streamed, all of it."""
     body = response.getvalue() if response.streaming else response.content
     return text(body.decode())
@@ -77,20 +77,20 @@ def alike(page: Reads | Writes) -> Sequence[Reads | Writes]:
     return READS if isinstance(page, Reads) else WRITES
 
 
-def meet(client: Client, page: Reads | Writes, kind: Kind, said: str) -> None:
+def meet(client: Client, page: Reads | Writes, kind: Kind, sentence: str) -> None:
     """Open a page, or send its form, while its operation fails."""
     if isinstance(page, Reads):
-        read(client, page, kind, said)
+        read(client, page, kind, sentence)
     else:
-        write(client, page, kind, said)
+        write(client, page, kind, sentence)
 
 
-def read(client: Client, page: Reads, kind: Kind, said: str) -> None:
+def read(client: Client, page: Reads, kind: Kind, sentence: str) -> None:
     """Open a page while its operation fails, and look at what it says."""
     broken.operation, broken.only_changes = page.operation, False
     start = time.monotonic()
     response = client.get(page.address)
-    words = shown(response)
+    words = words_of(response)
     assert time.monotonic() - start < CALLS * LIMIT_S + OWN_S
     assert broken.sent, "the fault was never met"
     if kind is Kind.NONE or page.survives:
@@ -107,20 +107,20 @@ def read(client: Client, page: Reads, kind: Kind, said: str) -> None:
         assert response.status_code == kind.value.status, words
         assert kind.value.title in words
         assert "Try again" in words
-    assert said in words or page.survives or kind in MISSING, words
+    assert sentence in words or page.survives or kind in MISSING, words
 
 
-def write(client: Client, form: Writes, kind: Kind, said: str) -> None:
+def write(client: Client, form: Writes, kind: Kind, sentence: str) -> None:
     """Send a form while its operation fails, and look at what is on record and what is shown."""
     broken.operation, broken.only_changes = form.operation, True
     start = time.monotonic()
     response = form.send(client)
-    words = shown(response)
+    words = words_of(response)
     assert time.monotonic() - start < CALLS * LIMIT_S + OWN_S
     assert len(broken.sent) <= 1, "a write was sent twice"
     assert response.status_code in {200, 409, 422, 502, 503, 504}, words
     operation = Operation.objects.get()
     assert operation.outcome == kind.value.outcome, words
-    if said:
-        record = shown(client.get(f"/activity/{operation.operation_key}/"))
-        assert said in record, record
+    if sentence:
+        record = words_of(client.get(f"/activity/{operation.operation_key}/"))
+        assert sentence in record, record

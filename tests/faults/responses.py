@@ -23,12 +23,12 @@ class Fault:
     name: str
     make: Make
     kind: Kind
-    said: str = ""
+    sentence: str = ""
     of: frozenset[str] = frozenset()
     """The operations it can befall; empty for all."""
 
 
-def status(code: int, kind: Kind, said: str, **headers: str) -> Fault:
+def status(code: int, kind: Kind, sentence: str, **headers: str) -> Fault:
     """An answer of that status, with the service's words where it has a body at all."""
 
     def make(operation: str, request: httpx.Request) -> httpx.Response:
@@ -37,19 +37,19 @@ def status(code: int, kind: Kind, said: str, **headers: str) -> Fault:
         return httpx.Response(code, json={"detail": "The kettle is empty"}, headers=headers)
 
     name = " ".join([str(code), *(f"with {header}" for header in headers)])
-    return Fault(name, make, kind, said or f"The service returned {code}: The kettle is empty.")
+    return Fault(name, make, kind, sentence or f"The service returned {code}: The kettle is empty.")
 
 
-def content(name: str, body: bytes, kind: Kind, said: str, **headers: str) -> Fault:
+def content(name: str, body: bytes, kind: Kind, sentence: str, **headers: str) -> Fault:
     """A 200 with this body."""
     # As a stream: httpx would unpack a body that it has at once.
     return Fault(
-        name, lambda *_: httpx.Response(200, content=iter([body]), headers=headers), kind, said
+        name, lambda *_: httpx.Response(200, content=iter([body]), headers=headers), kind, sentence
     )
 
 
 def changed(
-    name: str, change: Callable[[Any], Any], kind: Kind, said: str = "", **of: Any
+    name: str, change: Callable[[Any], Any], kind: Kind, sentence: str = "", **of: Any
 ) -> Fault:
     """A good answer, changed."""
 
@@ -57,7 +57,7 @@ def changed(
         body = json.dumps(change(good_answer(operation, request)))
         return httpx.Response(200, content=body, headers={"content-type": "application/json"})
 
-    return Fault(name, make, kind, said, **of)
+    return Fault(name, make, kind, sentence, **of)
 
 
 def half(operation: str, request: httpx.Request) -> httpx.Response:

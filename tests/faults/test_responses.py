@@ -34,4 +34,4 @@ def test_a_page_says_what_failed_and_a_change_how_it_ended(
     for fault in faults:
         broken.answer = partial(fault.make, page.operation)
         with subtests.test(fault=fault.name), undone():
-            meet(operator, page, fault.kind, fault.said)
+            meet(operator, page, fault.kind, fault.sentence)

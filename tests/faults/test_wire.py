@@ -33,7 +33,7 @@ def test_a_page_says_what_failed_and_a_change_how_it_ended(
             undone(),
             fault.listening(page.operation) as broken.url,
         ):
-            meet(operator, page, fault.kind, fault.said)
+            meet(operator, page, fault.kind, fault.sentence)
 
 
 @pytest.mark.matrix

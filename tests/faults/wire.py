@@ -26,13 +26,13 @@ class Fault:
     fake_service: Callable[[bytes], Script] | str
     """A script made from a good body, or a URL without a server."""
     kind: Kind
-    said: str = ""
+    sentence: str = ""
     scheme: str = "http"
 
     @property
     def limit_s(self) -> float:
         """The time limit of a call: long enough on a busy machine, unless time is what is tried."""
-        if self.said == NO_TIME:
+        if self.sentence == NO_TIME:
             return LIMIT_S
         return 1.5 if self.kind is Kind.LOST else 5.0
 

@@ -112,7 +112,7 @@ queries = st.builds(
 )
 
 
-def create_records(known: list[Page]) -> list[PageRecord]:
+def create_records(all_pages: list[Page]) -> list[PageRecord]:
     """Write the pages down as last seen."""
     now = timezone.now()
     seen = {"first_seen_at": now, "last_seen_at": now, "changed_at": now}
@@ -130,7 +130,7 @@ def create_records(known: list[Page]) -> list[PageRecord]:
             updated_at=None if page.days is None else DAY + timedelta(days=page.days),
             **seen,
         )
-        for number, page in enumerate(known)
+        for number, page in enumerate(all_pages)
     )
     AudienceRecord.objects.bulk_create(
         AudienceRecord(
@@ -141,7 +141,7 @@ def create_records(known: list[Page]) -> list[PageRecord]:
             body="{}",
             **seen,
         )
-        for number, page in enumerate(known)
+        for number, page in enumerate(all_pages)
         for place, audience in enumerate(page.audiences)
     )
     update_page_flags()
@@ -159,12 +159,12 @@ def matches(page: Page, page_id: str, query: Query) -> bool:
     )
 
 
-def sorted_ids(known: dict[int, Page], found: list[int], sort: str) -> list[int]:
+def sorted_ids(all_pages: dict[int, Page], matches: list[int], sort: str) -> list[int]:
     """Return primary keys in the order of a sort: those without a value last, either way."""
     column, turned = sort.removeprefix("-"), sort.startswith("-")
 
     def value(pk: int) -> Any:
-        page = known[pk]
+        page = all_pages[pk]
         return {
             "name": page.name,
             "type": page.type or None,
@@ -173,16 +173,16 @@ def sorted_ids(known: dict[int, Page], found: list[int], sort: str) -> list[int]
             "updated": page.days,
         }[column]
 
-    with_one = [pk for pk in sorted(found, reverse=turned) if value(pk) is not None]
-    without = [pk for pk in sorted(found, reverse=turned) if value(pk) is None]
+    with_one = [pk for pk in sorted(matches, reverse=turned) if value(pk) is not None]
+    without = [pk for pk in sorted(matches, reverse=turned) if value(pk) is None]
     return sorted(with_one, key=value, reverse=turned) + without
 
 
-@given(known=st.lists(pages, max_size=6), query=queries)
-def test_a_search_of_pages_is_that_of_plain_python(known: list[Page], query: Query) -> None:
+@given(all_pages=st.lists(pages, max_size=6), query=queries)
+def test_a_search_of_pages_is_that_of_plain_python(all_pages: list[Page], query: Query) -> None:
     with transaction.atomic():
-        records = create_records(known)
-        by_pk = {record.pk: page for record, page in zip(records, known, strict=True)}
+        records = create_records(all_pages)
+        by_pk = {record.pk: page for record, page in zip(records, all_pages, strict=True)}
         expected = [r.pk for r in records if matches(by_pk[r.pk], r.page_id, query)]
         pages = find_pages(**query.narrowed)
         assert [record.pk for record in pages.order_by("pk")] == expected
@@ -191,8 +191,8 @@ def test_a_search_of_pages_is_that_of_plain_python(known: list[Page], query: Que
         for total in (1_000, len(expected)):
             part = {"sort": query.sort, "start": query.start, "size": 2, "total": total}
             bodies = list_page_bodies(**query.narrowed, **part)
-            shown = ordered[query.start : query.start + 2]
-            assert bodies == [record.body for pk in shown for record in records if record.pk == pk]
+            window = ordered[query.start : query.start + 2]
+            assert bodies == [record.body for pk in window for record in records if record.pk == pk]
         flags = [way for pk in expected for way in by_pk[pk].flags]
         assert count_flags(pages) == {way: flags.count(way) for way in AUDIENCE_FLAGS}
         tally = tally_pages(words=query.words, flags=query.flags)

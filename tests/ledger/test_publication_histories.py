@@ -56,7 +56,7 @@ from tests.support.clock import Clock, stopped
 from tests.support.embedded_api_factories import make_audience, make_page, make_version
 from tests.support.fake_service import FakeService
 from tests.support.histories import raise_what_a_worker_caught, tell_histories
-from tests.support.html import text
+from tests.support.html import response_text
 from tests.support.interleaving import Actor
 from tests.support.two_servers import TwoServers
 
@@ -265,12 +265,12 @@ class Truth:
         record = AudienceRecord.objects.get(page_id=self.page_id, audience_id=self.audience_id)
         now = "" if record.live_version_number is None else str(record.live_version_number)
         assert [row["Live version"] for row in self.rows()] == [now]
-        found = re.findall(r"Live now: version (\d+)", self.page("audience-detail"))
-        assert found == ([now] if now else [])
+        numbers = re.findall(r"Live now: version (\d+)", self.page("audience-detail"))
+        assert numbers == ([now] if now else [])
 
     def page(self, name: str, **params: str) -> str:
         url = reverse(name, args=[self.page_id, self.audience_id])
-        return text(self.client.get(url, params).content.decode())
+        return response_text(self.client.get(url, params))
 
     def rows(self, **params: str) -> list[dict[str, str]]:
         """Return the rows of the list's file for this audience."""

@@ -121,8 +121,8 @@ def test_a_digest_is_due_within_four_hours(
     now: str, zone: str | None, hour: int | None, day: int | None
 ) -> None:
     moment = datetime.fromisoformat(now).replace(tzinfo=UTC)
-    found = due_day(moment, zone, hour, None)
-    assert (found.day if found else None) == day
-    if found:
-        assert due_day(moment, zone, hour, found) is None
-        assert due_day(moment, zone, hour, found - timedelta(days=1)) == found
+    due = due_day(moment, zone, hour, None)
+    assert (due.day if due else None) == day
+    if due:
+        assert due_day(moment, zone, hour, due) is None
+        assert due_day(moment, zone, hour, due - timedelta(days=1)) == due

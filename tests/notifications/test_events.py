@@ -314,8 +314,8 @@ def test_all_possible_approvers_hear_of_an_emergency_once(
     peter = person("peter", "Publishers")
     release = create_release(name="Spring", note="", audiences=service.add(3), user=chief)
     check_release(release)
-    shown = board_digest(release)
-    decisions.publish(release, chief, "3", shown, emergency_reason="It is burning.")
+    digest = board_digest(release)
+    decisions.publish(release, chief, "3", digest, emergency_reason="It is burning.")
     work(release, clock)
     assert "chief published without an approval: Spring." in notices_of(peter)
     assert Event.objects.filter(kind="emergency_publish").count() == 1

@@ -116,7 +116,7 @@ def test_a_publish_is_logged_with_its_operation_key(
     as_publisher: Client, fake_service: FakeService, log: Log
 ) -> None:
     fake_service.answer = service = PublishingService()
-    key = key_in(as_publisher.get(PUBLISH).content.decode())
+    key = key_in(as_publisher.get(PUBLISH).text)
     as_publisher.post(PUBLISH, {"operation_key": key})
     (attempt,) = log.lines("dashboard.operations")
     (request,) = [line for line in log.lines("dashboard.requests") if line["method"] == "POST"]
@@ -171,9 +171,9 @@ def test_a_rejected_call_is_reported(
     assert (line["operation"], line["level"], line["person"]) == ("List people", "WARNING", "vera")
 
 
-def log_record(*, said: str = "It failed", error: Exception | None = None) -> logging.LogRecord:
+def log_record(*, message: str = "It failed", error: Exception | None = None) -> logging.LogRecord:
     info = (type(error), error, error.__traceback__) if error else None
-    return logging.LogRecord("dashboard.web", logging.ERROR, "f.py", 1, said, (), info)
+    return logging.LogRecord("dashboard.web", logging.ERROR, "f.py", 1, message, (), info)
 
 
 def caught(error: Exception, cause: Exception | None = None) -> Exception:
@@ -194,7 +194,7 @@ def test_an_exception_is_logged_without_quoted_data() -> None:
 
 
 def test_a_logged_value_cannot_start_a_new_line() -> None:
-    forged = log_record(said="Not found\n2026-01-01 INFO root: all is well\u2028\x1b[2J")
+    forged = log_record(message="Not found\n2026-01-01 INFO root: all is well\u2028\x1b[2J")
     for formatter in (JsonFormatter(), TextFormatter()):
         (line,) = formatter.format(forged).splitlines()
         assert "\x1b" not in line

@@ -41,7 +41,7 @@ def _from_zero(settings: Any) -> Iterator[None]:
 def scrape() -> dict[str, float]:
     answer = Client().get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
     assert answer.status_code == 200
-    lines = [line for line in answer.content.decode().splitlines() if not line.startswith("#")]
+    lines = [line for line in answer.text.splitlines() if not line.startswith("#")]
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
 
 
@@ -112,7 +112,7 @@ def test_held_back_messages_are_counted(as_viewer: Client, fake_service: FakeSer
 
 def test_operations_are_counted_by_outcome(as_publisher: Client, fake_service: FakeService) -> None:
     fake_service.answer = PublishingService(way=answers(409, "No"))
-    form = elements(as_publisher.get(PUBLISH).content.decode(), "input")
+    form = elements(as_publisher.get(PUBLISH).text, "input")
     values = {item.attributes.get("name"): item.attributes.get("value") for item in form}
     as_publisher.post(PUBLISH, {"operation_key": values["operation_key"]})
     counts = scrape()

@@ -30,8 +30,8 @@ AUDIENCE = "/pages/page_1/audiences/aud_1/"
 
 
 def flat(attributes: Any) -> dict[str, Any]:
-    def value(each: KeyValue) -> Any:
-        return getattr(each.value, each.value.WhichOneof("value") or "string_value")
+    def value(attribute: KeyValue) -> Any:
+        return getattr(attribute.value, attribute.value.WhichOneof("value") or "string_value")
 
     return {attribute.key: value(attribute) for attribute in attributes}
 

@@ -91,7 +91,7 @@ class World:
     def form(self, address: str, *, after: str = "<body") -> dict[str, Any]:
         """Return what a browser would send of a page's first form after this text."""
         data: dict[str, Any] = {}
-        html = self.client.get(address).content.decode().split(after, 1)[1]
+        html = self.client.get(address).text.split(after, 1)[1]
         for element in elements(html.split("</form>", 1)[0] if after != "<body" else html, "input"):
             source = element.attributes
             is_box = source.get("type") in ("checkbox", "radio")

@@ -92,8 +92,8 @@ def test_the_stage_follows_from_the_versions_of_the_service(
     assert progress(seen, **differs).stage is stage
 
 
-def states(shown: PublishProgress) -> list[tuple[str, str]]:
-    return [(step.label, step.state) for step in shown.steps]
+def states(progress: PublishProgress) -> list[tuple[str, str]]:
+    return [(step.label, step.state) for step in progress.steps]
 
 
 def test_the_steps_fill_up_one_by_one() -> None:

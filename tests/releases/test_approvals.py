@@ -183,8 +183,8 @@ def test_whatever_changes_voids_the_approval_and_says_what(
     story.work(release, minutes=90)
     assert (release.state, state_of(approval)) == (HELD, RequestState.VOID)
     assert story.service.sent == []
-    assert what in {each["what"] for each in approval.differences}
-    assert all(each["then"] != each["now"] for each in approval.differences)
+    assert what in {difference["what"] for difference in approval.differences}
+    assert all(difference["then"] != difference["now"] for difference in approval.differences)
     assert approval.end_reason in release.hold_reason
 
 
@@ -559,8 +559,8 @@ def test_a_skipped_item_needs_another_approval(story: Story) -> None:
 def test_an_administrator_publishes_alone_with_a_reason(story: Story, ada: User) -> None:
     ada.groups.add(Group.objects.get(name="Publishers"))
     release = checked(story.service, ada)
-    shown = board_digest(release)
-    decisions.publish(release, ada, "", shown, emergency_reason=" The price is wrong. ")
+    digest = board_digest(release)
+    decisions.publish(release, ada, "", digest, emergency_reason=" The price is wrong. ")
     story.work(release)
     assert release.state == ReleaseState.FINISHED
     assert Operation.objects.get().emergency_reason == "The price is wrong."

@@ -34,9 +34,9 @@ def claim(worker_id: str) -> Claim[Release] | None:
 
 
 def claimed(worker_id: str) -> Claim[Release]:
-    found = claim(worker_id)
-    assert found
-    return found
+    claimed = claim(worker_id)
+    assert claimed
+    return claimed
 
 
 def test_the_release_that_waited_longest_is_claimed_first(clock: Clock) -> None:

@@ -34,10 +34,10 @@ def test_publishing_hands_the_release_to_a_worker(draft: Draft, paula: User) -> 
 
 def test_of_two_who_publish_at_once_one_is_refused(draft: Draft, paula: User, ada: User) -> None:
     release = draft(2)
-    other, shown = Release.objects.get(pk=release.pk), board_digest(release)
-    decisions.publish(release, paula, "", shown)
+    other, digest = Release.objects.get(pk=release.pk), board_digest(release)
+    decisions.publish(release, paula, "", digest)
     with pytest.raises(ReleaseError, match="being published"):
-        decisions.publish(other, ada, "", shown)
+        decisions.publish(other, ada, "", digest)
     release.refresh_from_db()
     assert release.owner == paula
 
@@ -45,7 +45,7 @@ def test_of_two_who_publish_at_once_one_is_refused(draft: Draft, paula: User, ad
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_of_eight_decisions_at_the_same_moment_one_succeeds(draft: Draft, paula: User) -> None:
     release = draft(2)
-    shown = board_digest(release)
+    digest = board_digest(release)
     opened = [Release.objects.get(pk=release.pk) for _ in range(8)]
 
     def decide(number: int) -> bool:
@@ -53,7 +53,7 @@ def test_of_eight_decisions_at_the_same_moment_one_succeeds(draft: Draft, paula:
             if number % 2:
                 decisions.cancel(opened[number], paula)
             else:
-                decisions.publish(opened[number], paula, "", shown)
+                decisions.publish(opened[number], paula, "", digest)
         except ReleaseError:
             return False
         return True
@@ -65,11 +65,11 @@ def test_what_was_not_shown_is_not_published(
     draft: Draft, service: ManyAudiences, paula: User
 ) -> None:
     release = draft(2)
-    shown = board_digest(release)
+    digest = board_digest(release)
     drafting.add_audiences(Release.objects.get(pk=release.pk), service.add(1), paula)
     ReleaseItem.objects.update(digest="checked")
     with pytest.raises(ReleaseError, match="Something changed since you opened this page"):
-        decisions.publish(release, paula, "", shown)
+        decisions.publish(release, paula, "", digest)
     release.refresh_from_db()
     assert release.state == ReleaseState.DRAFT
 

@@ -68,7 +68,7 @@ class Story:
     def review(self, number: int) -> None:
         if item := self.item(number):
             drafting.mark_reviewed(item, self.user, reviewed=True, displayed_digest=item.digest)
-            self.seen_at_review[item.audience_id] = self.shown(item)
+            self.seen_at_review[item.audience_id] = self.visible_fields(item)
 
     def check(self) -> None:
         check_release(self.release)
@@ -90,7 +90,7 @@ class Story:
             self.service.change(key, latestVersion=latest | {"status": "cancelled"})
 
     @staticmethod
-    def shown(item: ReleaseItem) -> tuple[Any, ...]:
+    def visible_fields(item: ReleaseItem) -> tuple[Any, ...]:
         risks = [finding["headline"] for finding in item.findings if finding["severity"] != "note"]
         texts = (item.version.supplementary_context, item.live_version_id)
         return item.version_id, *texts, sorted(risks)
@@ -102,7 +102,7 @@ class Story:
         for item in items:
             if item.reviewed_at:
                 # Risks that went away since leave the mark.
-                *texts, risks = self.shown(item)
+                *texts, risks = self.visible_fields(item)
                 *texts_then, risks_then = self.seen_at_review[item.audience_id]
                 assert (texts, set(risks) <= set(risks_then)) == (texts_then, True)
         release = Release.objects.get(pk=self.release.pk)
@@ -146,7 +146,7 @@ def test_what_is_decided_on_is_what_was_shown(
             getattr(edited, name)(*arguments)
     edited.check()
     digest = board_digest(edited.release)
-    page = [(item.pk, edited.shown(item)) for item in edited.release.items.all()]
+    page = [(item.pk, edited.visible_fields(item)) for item in edited.release.items.all()]
     for name, *arguments in after:
         with suppress(ReleaseError):
             getattr(edited, name)(*arguments)
@@ -160,7 +160,7 @@ def test_what_is_decided_on_is_what_was_shown(
     if release.state == ReleaseState.DRAFT:
         return
     items = list(release.items.all())
-    assert [(item.pk, edited.shown(item)) for item in items] == page
+    assert [(item.pk, edited.visible_fields(item)) for item in items] == page
     waiting = [item for item in items if item.state == ItemState.WAITING]
     reviews = read_items(waiting)
     for item in waiting:

@@ -193,7 +193,7 @@ def test_a_delivery_says_what_followed(
     send(body)
     assert ReceivedDelivery.objects.get().hint == result
     label = ReceivedDelivery.objects.get().get_hint_display()
-    assert label in as_administrator.get("/hooks/").content.decode()
+    assert label in as_administrator.get("/hooks/").text
 
 
 def test_one_sender_has_a_page_read_once_a_second(

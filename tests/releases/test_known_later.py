@@ -18,7 +18,7 @@ from dashboard.releases.worker import RELEASE_TASKS, RUN_RELEASES, Schedule, run
 from tests.releases.conftest import Story
 from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
-from tests.support.html import text
+from tests.support.html import response_text
 from tests.support.many_audiences import Key
 from tests.support.release_service import (
     PublishingAudiences,
@@ -124,7 +124,7 @@ def test_a_held_version_live_elsewhere_needs_nothing(story: Story, as_publisher:
     story.work(release)
     assert states(release) == [ItemState.WAITING, ItemState.CANCELED]
     page = as_publisher.get(f"/releases/{release.pk}/?item={release.items.all()[1].pk}")
-    assert "This version is live: it was published elsewhere." in text(page.content.decode())
+    assert "This version is live: it was published elsewhere." in response_text(page)
 
 
 def test_a_held_release_ends_when_nothing_is_left(story: Story) -> None:

@@ -97,8 +97,8 @@ def test_a_release_decision_makes_constant_queries(service: ManyAudiences, paula
         created = queries_of(act)
         release = Release.objects.latest("pk")
         check_release(release)
-        typed, shown = str(count), board_digest(release)
-        return created + queries_of(lambda: decisions.publish(release, paula, typed, shown))
+        entered, digest = str(count), board_digest(release)
+        return created + queries_of(lambda: decisions.publish(release, paula, entered, digest))
 
     # SQLite inserts some 40 rows at a time.
     assert make_and_publish(4) == make_and_publish(30)

@@ -30,7 +30,7 @@ from tests.conftest import person
 from tests.releases.conftest import Draft, Publish, held
 from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
-from tests.support.html import text
+from tests.support.html import response_text
 from tests.support.interleaving import (
     PATIENCE_S,
     Reach,
@@ -213,12 +213,12 @@ def test_a_version_published_since_the_review_is_shown(
     ) as response:
         as_publisher.post(latest, forms[latest])
     assert response.result().status_code == 422
-    assert "You can roll back to version 3." in text(response.result().content.decode())
+    assert "You can roll back to version 3." in response_text(response.result())
     assert [operation.version_number for operation in Operation.objects.all()] == [3]
 
 
 def filled_in(client: Client, address: str) -> dict[str, str]:
-    html = client.get(address).content.decode()
+    html = client.get(address).text
     form = {name: hidden(html, name) for name in ("operation_key", "shown")}
     return form | {"number": address.rsplit("_", maxsplit=1)[-1][0]}
 

@@ -186,10 +186,10 @@ class History:
 
     def publish(self) -> None:
         release = self.release()
-        typed = str(sum(item.state == ItemState.WAITING for item in release.items.all()))
+        entered = str(sum(item.state == ItemState.WAITING for item in release.items.all()))
         others = self.random.random() < 0.5
-        shown = board_digest(release)
-        decisions.publish(release, self.owner, typed, shown, publishes_others=others)
+        digest = board_digest(release)
+        decisions.publish(release, self.owner, entered, digest, publishes_others=others)
 
     def schedule(self) -> None:
         release = self.release()

@@ -64,7 +64,7 @@ def test_a_skipped_day_moves_to_the_next() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "field", "sentence"),
+    ("fields", "field", "sentence"),
     [
         (("2027-02-29", "10:00", "UTC"), "date", "Enter a valid date, such as 2027-03-28."),
         (("20270228", "10:00", "UTC"), "date", "Enter a valid date, such as 2027-03-28."),
@@ -81,10 +81,10 @@ def test_a_skipped_day_moves_to_the_next() -> None:
     ],
 )
 def test_an_impossible_moment_is_explained(
-    typed: tuple[str, str, str], field: str, sentence: str
+    fields: tuple[str, str, str], field: str, sentence: str
 ) -> None:
     with pytest.raises(ReleaseError) as error:
-        moment(*typed)
+        moment(*fields)
     assert (str(error.value), error.value.field) == (sentence, field)
 
 

@@ -163,7 +163,7 @@ def _forms(session: str) -> Forms:
     for path in (path for paths in PAGES.values() for path in paths):
         response = _send(session, Cell("GET", path, "", b""), {})
         if not response.streaming:
-            _read_page(response.content.decode(), path, forms)
+            _read_page(response.text, path, forms)
     return forms
 
 
@@ -187,8 +187,8 @@ def _read_page(html: str, page: str, forms: Forms) -> None:
 def _names_in_code() -> set[str]:
     """Return the names of fields and parameters that views read."""
     modules = Path(settings.BASE_DIR, "dashboard").glob("[aw][ce][cb]*/**/*.py")
-    found = (_READ.findall(module.read_text()) for module in modules)
-    return {name for matches in found for match in matches for name in match if name}
+    matches_by_module = (_READ.findall(module.read_text()) for module in modules)
+    return {name for matches in matches_by_module for match in matches for name in match if name}
 
 
 _browser = Client(raise_request_exception=False)

@@ -10,7 +10,7 @@ from threading import Event
 import httpx
 
 from tests.support.dashboards import Dashboard, hidden, logged_in, over_http
-from tests.support.html import text
+from tests.support.html import response_text
 from tests.support.processes import NO_TLS, Running, commands_with, is_alive
 from tests.support.publishing_service import PublishingService, accepts
 
@@ -64,7 +64,7 @@ def publish_while_it_stops(
 def assert_published_once(
     answer: httpx.Response, dashboard: Dashboard, service: SlowService
 ) -> None:
-    assert answer.status_code == 302, text(answer.text)
+    assert answer.status_code == 302, response_text(answer)
     assert dashboard.outcomes() == ["accepted"]
     assert len(service.keys) == 1
 

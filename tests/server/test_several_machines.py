@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.support.dashboards import hidden
-from tests.support.html import text
+from tests.support.html import response_text
 from tests.support.several_machines import Pair, two_machines
 
 ADDRESS = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/"
@@ -31,10 +31,10 @@ def test_a_publish_goes_live_through_both(pair: Pair) -> None:
         page = browser.get(ADDRESS)
         names = ("operation_key", "csrfmiddlewaretoken")
         answer = browser.post(ADDRESS, data={name: hidden(page, name) for name in names})
-        assert "Publishing version 2" in text(answer.text)
+        assert "Publishing version 2" in response_text(answer)
         pair.service.moves_on("published")
-        progress = [text(browser.get(str(answer.url)).text) for _ in range(4)]
-        records = [text(browser.get("/activity/").text).count("Live") for _ in range(4)]
+        progress = [response_text(browser.get(str(answer.url))) for _ in range(4)]
+        records = [response_text(browser.get("/activity/")).count("Live") for _ in range(4)]
     assert len(pair.service.keys) == 1
     assert ["Version 2 is live" in page for page in progress] == [True] * 4
     assert len(set(records)) == 1
@@ -72,7 +72,7 @@ def test_what_one_learns_of_the_service_the_other_knows(pair: Pair) -> None:
 
 def test_wrong_passwords_are_counted_together(pair: Pair) -> None:
     with pair.browser() as browser:
-        message = [text(log_in(browser, "wrong").text) for _ in range(5)]
+        message = [response_text(log_in(browser, "wrong")) for _ in range(5)]
     assert ["5 attempts left before sign-in is paused" in page for page in message] == [
         False
     ] * 4 + [True]

@@ -22,7 +22,7 @@ from dashboard.service.health import health_now
 from tests.support import wire
 from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
-from tests.support.html import text
+from tests.support.html import response_text
 from tests.support.publishing_service import PublishingService, fails
 from tests.support.seeding import seed_pages
 
@@ -84,7 +84,7 @@ def test_the_fourth_read_of_a_silent_service_fails_fast(
     answer = as_viewer.get("/people/")
     assert len(silent_service.sent) == FAILURE_THRESHOLD
     assert answer.status_code == 504
-    page_text = text(answer.text)
+    page_text = response_text(answer)
     assert "Request not sent: the service didn't respond 3 times in a row." in page_text
     assert re.search(r"Next attempt in [1-5] s", page_text)
 
@@ -98,7 +98,7 @@ def test_the_last_known_state_is_shown_at_once(
     assert len(silent_service.sent) == FAILURE_THRESHOLD
     assert (
         "Showing the last known state. The service didn't respond within 30 s. Request not sent"
-        in text(answer.text)
+        in response_text(answer)
     )
 
 
@@ -122,8 +122,8 @@ def test_the_overview_names_what_is_left_alone(
     as_viewer: Client, silent_service: FakeService
 ) -> None:
     read_people(as_viewer)
-    shown = text(as_viewer.get("/").text)
-    assert "Paused until the service responds: List people. Retrying automatically." in shown
+    page = response_text(as_viewer.get("/"))
+    assert "Paused until the service responds: List people. Retrying automatically." in page
 
 
 def test_an_answer_after_the_pause_ends_it(as_viewer: Client, fake_service: FakeService) -> None:
@@ -139,7 +139,7 @@ def test_silence_after_the_pause_begins_a_longer_one(
     cache.set("service:line:2:List-people", (3, time.time() - 1))
     fake_service.fails(httpx.ReadTimeout)
     as_viewer.get("/people/")
-    page_text = text(as_viewer.get("/people/").text)
+    page_text = response_text(as_viewer.get("/people/"))
     assert re.search(r"Next attempt in ([6-9]|10) s", page_text)
     assert len(fake_service.sent) == 1
 

@@ -19,7 +19,7 @@ from tests.service.pages_to_crawl import audience_json, page_json
 from tests.support import wire
 from tests.support.clock import stopped
 from tests.support.fake_service import Answer, FakeService
-from tests.support.html import text
+from tests.support.html import response_text
 from tests.support.publishing_service import Killed
 
 pytestmark = pytest.mark.django_db
@@ -85,7 +85,7 @@ def test_lists_are_complete_once_a_worker_has_read_everything(
     work()
     crawl = Crawl.objects.get()
     assert (crawl.state, crawl.pages, crawl.audiences, crawl.calls) == ("finished", 6, 6, 9)
-    assert "6 audiences" in text(as_viewer.get("/audiences/").text)
+    assert "6 audiences" in response_text(as_viewer.get("/audiences/"))
     for path in ("/pages/?q=page", "/audiences/", "/"):
         assert "Load the rest" not in as_viewer.get(path).text
 
@@ -133,9 +133,9 @@ def test_a_killed_crawl_is_not_shown_in_progress(
     service.answer = at("page_3/audiences", kill)
     with pytest.raises(Killed):
         work()
-    assert "loading the rest" in text(as_viewer.get("/audiences/").text)
+    assert "loading the rest" in response_text(as_viewer.get("/audiences/"))
     clock.advance(CLAIM.total_seconds())
-    assert "loading the rest" not in text(as_viewer.get("/audiences/").text)
+    assert "loading the rest" not in response_text(as_viewer.get("/audiences/"))
 
 
 def test_a_worker_that_is_stopped_hands_the_crawl_on(service: FakeService) -> None:
@@ -157,7 +157,7 @@ def test_a_failed_crawl_says_why_and_is_continued(service: FakeService, as_viewe
     work()
     crawl = Crawl.objects.get()
     assert crawl.failure == "The list of pages: The service returned 403: Wrong key."
-    assert "couldn’t load the rest" in text(as_viewer.get("/pages/?q=page").text)
+    assert "couldn’t load the rest" in response_text(as_viewer.get("/pages/?q=page"))
     service.answer = usual
     make_due()
     work()
@@ -190,7 +190,7 @@ def test_the_crawl_pauses_while_the_service_does_not_respond(
         raise httpx.ConnectError("refused", request=request)
 
     service.answer = answer
-    stop = StoppedInPause(lambda: text(as_viewer.get("/audiences/").text))
+    stop = StoppedInPause(lambda: response_text(as_viewer.get("/audiences/")))
     run_crawl("one", stop)
     # The circuit is open after three calls without a response: none is sent until it closes.
     assert len(seen) == 3

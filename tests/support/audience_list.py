@@ -26,12 +26,12 @@ def canceled(number: int) -> dict[str, Any]:
     return named(number, latestVersion=wire.version(status="cancelled"))
 
 
-def shown(client: Client, address: str = LIST, target: str = "", **headers: str) -> str:
+def html_of(client: Client, address: str = LIST, target: str = "", **headers: str) -> str:
     if target:
         headers |= {"HX-Request": "true", "HX-Target": target}
     response = client.get(address, headers=headers)
-    assert response.status_code == 200, response.content.decode()
-    return response.content.decode()
+    assert response.status_code == 200, response.text
+    return response.text
 
 
 def names_in(html: str) -> list[str]:

@@ -20,7 +20,7 @@ import psycopg
 
 from config.environment import BASE_DIR
 from tests.support.fake_service import Answer
-from tests.support.html import text
+from tests.support.html import response_text
 from tests.support.postgres import copy_database, drop_database, own_database
 from tests.support.processes import Running, free_port, migrated_database, running
 from tests.support.shared_files import find_made, is_a_run, made_once, settings
@@ -164,8 +164,8 @@ class Dashboard:
             with closing(sqlite3.connect(self.database, timeout=20)) as rows, rows:
                 return rows.execute(statement).fetchall()
         with psycopg.connect(self.env["DATABASE_URL"]) as rows:
-            found = rows.execute(statement)  # type: ignore[arg-type]  # our own statement
-            return found.fetchall() if found.description else []
+            cursor = rows.execute(statement)  # type: ignore[arg-type]  # our own statement
+            return cursor.fetchall() if cursor.description else []
 
     def _install_in(self, file: Path) -> None:
         shutil.copy(migrated_database(), file)
@@ -191,7 +191,7 @@ def drop_prepared() -> None:
 def hidden(page: httpx.Response, name: str) -> str:
     """Return the value of a hidden field."""
     match = re.search(f'name="{name}" value="([^"]+)"', page.text)
-    assert match, text(page.text)
+    assert match, response_text(page)
     return match[1]
 
 

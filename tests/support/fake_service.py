@@ -23,11 +23,11 @@ class FakeService:
         """Return the same response to every request; arguments are those of `httpx.Response`."""
         self.answer = lambda request: httpx.Response(*args, **kwargs)
 
-    def fails(self, error: type[httpx.TransportError], said: str = "failed") -> None:
+    def fails(self, error: type[httpx.TransportError], message: str = "failed") -> None:
         """Raise a transport error for every request."""
 
         def fail(request: httpx.Request) -> httpx.Response:
-            raise error(said, request=request)
+            raise error(message, request=request)
 
         self.answer = fail
 

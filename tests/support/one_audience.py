@@ -36,5 +36,5 @@ def get(client: Client, name: str, *, target: str = "", status: int = 200, **que
     """Return the HTML of a page of the audience, or of the partial that htmx targets."""
     headers = {"HX-Request": "true", "HX-Target": target} if target else {}
     response = client.get(address(name, **query), headers=headers)
-    assert response.status_code == status, response.content.decode()
-    return response.content.decode()
+    assert response.status_code == status, response.text
+    return response.text

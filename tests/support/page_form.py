@@ -74,12 +74,12 @@ HTMX = {"HX-Request": "true"}
 
 def form_fields(client: Client, address: str = NEW) -> dict[str, str]:
     """Return the hidden fields of a rendered form: its key and its ticket."""
-    typed = values(client.get(address).content.decode())
+    typed = values(client.get(address).text)
     return {name: typed[name] for name in ("operation_key", "draft")}
 
 
 def offered(client: Client) -> list[str]:
     """Return the URLs of the drafts offered on "Create page"."""
-    html = client.get(NEW).content.decode()
+    html = client.get(NEW).text
     links = [tag.attributes.get("href", "") for tag in elements(html, "a")]
     return [link for link in links if link.startswith(f"{NEW}?draft=")]

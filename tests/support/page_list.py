@@ -26,7 +26,7 @@ def get(client: Client, address: str, target: str = "") -> str:
     headers = {"HX-Request": "true", "HX-Target": target} if target else {}
     response = client.get(address, headers=headers)
     assert response.status_code == 200
-    return response.content.decode()
+    return response.text
 
 
 def dated(number: int, day: int) -> dict[str, Any]:

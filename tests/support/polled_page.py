@@ -16,7 +16,7 @@ class PolledPage:
         headers = {"HX-Request": "true", "HX-Target": name} if is_partial else None
         response = client.get(url, headers=headers)
         assert response.status_code == 200
-        self.html = response.content.decode()
+        self.html = response.text
         self.client, self.name = client, name
 
     @property

@@ -78,7 +78,7 @@ def lags(service: PublishingService, request: httpx.Request) -> httpx.Response:
     return httpx.Response(200, json=queued)
 
 
-def answers(status: int, said: str = "", *, carried_out: bool = False) -> Way:
+def answers(status: int, message: str = "", *, carried_out: bool = False) -> Way:
     """Respond with that status, with or without queueing the version."""
 
     def way(service: PublishingService, request: httpx.Request) -> httpx.Response:
@@ -86,7 +86,7 @@ def answers(status: int, said: str = "", *, carried_out: bool = False) -> Way:
             service.carry_out(request)
         else:
             service.keys.append(json.loads(request.content)["operationKey"])
-        return httpx.Response(status, json={"detail": said} if said else {})
+        return httpx.Response(status, json={"detail": message} if message else {})
 
     return way
 

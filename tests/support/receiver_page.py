@@ -21,7 +21,7 @@ def switched_on(administrator: Client) -> str:
 
 
 def shown_address(administrator: Client) -> str:
-    return address_on(administrator.get(PAGE).content.decode())
+    return address_on(administrator.get(PAGE).text)
 
 
 def address_on(html: str) -> str:

@@ -156,8 +156,8 @@ def work(release: Release, clock: Clock, minutes: float = 5, worker_id: str = "w
 def decide(release: Release, user: User, *, publishes_others: bool = False) -> None:
     """Publish or continue a release, as from its page."""
     sendable = release.items.filter(state=ItemState.WAITING).count()
-    shown = board_digest(release)
-    decisions.publish(release, user, str(sendable), shown, publishes_others=publishes_others)
+    digest = board_digest(release)
+    decisions.publish(release, user, str(sendable), digest, publishes_others=publishes_others)
 
 
 def schedule(release: Release) -> Release:

@@ -30,7 +30,7 @@ TOMORROW = tomorrow()
 
 def form(client: Client, **typed: str) -> dict[str, str]:
     """Return the dialog's form, filled in to be scheduled tomorrow unless typed otherwise."""
-    html = client.get(ADDRESS).content.decode()
+    html = client.get(ADDRESS).text
     inputs = [element.attributes for element in elements(html, "input")]
     names = ("operation_key", "shown", "ticket")
     hidden = {box["name"]: box["value"] for box in inputs if box.get("name") in names}

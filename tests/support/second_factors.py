@@ -44,7 +44,7 @@ def new_secret(client: Client) -> str:
     One with two equal codes within these minutes, or with a wrong code of a test, is passed over.
     """
     while True:
-        html = client.get(APP).content.decode()
+        html = client.get(APP).text
         secret = html.partition('id="secret">')[2].partition("<")[0]
         codes = [code_of(secret, steps=steps) for steps in range(-4, 8)]
         if len({*codes, *WRONG_CODES}) == len(codes) + len(WRONG_CODES):
@@ -95,7 +95,7 @@ def set_up_app(client: Client, person: User) -> str:
 
 def recovery_codes(client: Client) -> list[str]:
     """Look at the recovery codes, which can be done once."""
-    html = client.get(CODES).content.decode()
+    html = client.get(CODES).text
     return html.partition('<pre class="code">')[2].partition("</pre>")[0].split()
 
 
@@ -126,7 +126,7 @@ class Key:
         default_factory=lambda: ec.generate_private_key(ec.SECP256R1())
     )
 
-    def made(self, html: str) -> str:
+    def attestation(self, html: str) -> str:
         """Respond to a page that requests a new passkey."""
         public = cbor.encode(dict(ES256.from_cryptography_key(self.private.public_key())))
         of = bytes(16) + struct.pack(">H", len(self.id)) + self.id + public
@@ -135,7 +135,7 @@ class Key:
         client_data = self._client_data("webauthn.create", _asked(html))
         return self._credential(clientDataJSON=client_data, attestationObject=attested)
 
-    def shown(self, html: str) -> str:
+    def assertion(self, html: str) -> str:
         """Respond to a page that requests an existing passkey."""
         data, client_data = self._data(b"\x05"), self._client_data("webauthn.get", _asked(html))
         signed = data + hashlib.sha256(client_data).digest()
@@ -172,7 +172,7 @@ def add_passkey(client: Client, person: User, name: str = "Blue key") -> Key:
     """Add a passkey, and return the key that holds it."""
     confirm(client, person)
     key = Key()
-    html = client.get(PASSKEY).content.decode()
-    answer = client.post(PASSKEY, {"name": name, "credential": key.made(html)})
+    html = client.get(PASSKEY).text
+    answer = client.post(PASSKEY, {"name": name, "credential": key.attestation(html)})
     assert answer.status_code == 302, answer.content
     return key

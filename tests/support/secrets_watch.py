@@ -52,14 +52,14 @@ def secret_check_middleware(
 class _SecretCheckHandler(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.lines: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
         line = f"{record.getMessage()} {getattr(record, 'facts', '')} {record.args}"
         if record.exc_info and record.exc_info[1]:
             line += repr(record.exc_info[1])
         if secrets_in(line):
-            self.found.append(line)
+            self.lines.append(line)
 
 
 @contextmanager
@@ -71,4 +71,4 @@ def no_secret_in_the_log(logger: logging.Logger | None = None) -> Iterator[None]
         yield
     finally:
         logger.removeHandler(handler)
-    assert handler.found == []
+    assert handler.lines == []

@@ -261,9 +261,9 @@ class TwoServers:
                     decisions.cancel(release, self.user)
                 else:
                     waiting = release.items.filter(state=ItemState.WAITING).count()
-                    shown = board_digest(release)
+                    digest = board_digest(release)
                     decisions.publish(
-                        release, self.user, str(waiting), shown, publishes_others=name == "others"
+                        release, self.user, str(waiting), digest, publishes_others=name == "others"
                     )
 
         self.begin(f"{name} release {release.pk}", decide)

@@ -9,7 +9,7 @@ from django.test import Client
 from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.ledger.models import SubscriptionRecord
 from dashboard.ledger.recording import record_subscription
-from tests.support.html import elements, text
+from tests.support.html import elements, response_text, text
 from tests.support.webhook_service import WebhookService
 
 PAGE = "/webhooks/whs_1/"
@@ -76,7 +76,7 @@ class WebhookForm:
     def review(self, **values: Any) -> dict[str, Any]:
         """Press the button once, and return the form with the body shown."""
         response = self.post(self.filled(**values))
-        assert "Not sent yet." in text(response.text)
+        assert "Not sent yet." in response_text(response)
         return fields(response.text)
 
     def save(self, **values: Any) -> Any:

@@ -97,7 +97,7 @@ def rows_of(browser: Client, address: str) -> int:
     """Open a list, check that it has rows, and return their number."""
     answer = browser.get(address)
     assert answer.status_code == 200
-    rows = answer.content.decode().count('<th scope="row"')
+    rows = answer.text.count('<th scope="row"')
     assert rows >= 10, address
     return rows
 

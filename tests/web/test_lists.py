@@ -67,14 +67,14 @@ def value_of(a_filter: Filter) -> str:
 def full_state(definition: ListDefinition) -> ListState:
     """Return a list with a value of each filter."""
     params = QueryDict(mutable=True)
-    for each in definition.narrowing:
-        params[each.param] = value_of(each)
+    for item in definition.narrowing:
+        params[item.param] = value_of(item)
     return ListState.parse(definition, params)
 
 
 @every_list
 def test_an_empty_value_filters_nothing(definition: ListDefinition) -> None:
-    query = "&".join(f"{each.param}=&{each.param}=%00" for each in definition.narrowing)
+    query = "&".join(f"{item.param}=&{item.param}=%00" for item in definition.narrowing)
     state = ListState.parse(definition, QueryDict(query))
     assert not state.is_filtered
     assert (state.chips, state.condition, state.url()) == ([], Q(), "?")
@@ -127,7 +127,7 @@ def test_every_column_has_a_cell(
     seed_audiences(wire.audience())
     assert definition.columns
     names = [column.name for column in definition.columns.all]
-    page = as_viewer.get(url, {"columns": ",".join(names)}).content.decode()
+    page = as_viewer.get(url, {"columns": ",".join(names)}).text
     rows = [row for row in page.split("<tr ")[1:] if 'role="rowheader"' in row]
     assert rows
     assert {row.count("<td ") for row in rows} == {len(names) - 1}
@@ -178,7 +178,7 @@ def test_a_new_filter_and_column_are_one_declaration_each() -> None:
     assert "Large 3" in text(str(macros.menu_filter(SIZE, options)))  # type: ignore[attr-defined]
     assert definition.cells == [*AUDIENCES.cells, size.csv]
     headings = elements(str(macros.column_headings(state)), "th")  # type: ignore[attr-defined]
-    assert [each.attributes["aria-sort"] for each in headings] == ["none", "ascending"]
+    assert [item.attributes["aria-sort"] for item in headings] == ["none", "ascending"]
 
 
 @pytest.mark.parametrize(
@@ -192,12 +192,14 @@ def test_a_new_filter_and_column_are_one_declaration_each() -> None:
 def test_a_filter_or_column_touches_two_files(name: str, files: set[str]) -> None:
     named = re.compile(rf"""(Column|[Cc]hoice\w*)\(\s*\*?\(?"{name}"|column\.name == "{name}\"""")
     sources = [*BASE_DIR.glob("dashboard/web/**/*.py"), *BASE_DIR.glob("templates/**/*.html")]
-    found = {str(path.relative_to(BASE_DIR)) for path in sources if named.search(path.read_text())}
-    assert found == files
+    readers = {
+        str(path.relative_to(BASE_DIR)) for path in sources if named.search(path.read_text())
+    }
+    assert readers == files
 
 
 def test_only_the_definition_reads_list_parameters() -> None:
-    params = {each.param for definition in LISTS.values() for each in definition.narrowing}
+    params = {item.param for definition in LISTS.values() for item in definition.narrowing}
     read = re.compile(
         rf"""\b(?:GET|params|query)(?:\.get(?:list)?\(|\[)["'](?:{"|".join(sorted(params))})["']"""
     )

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from dashboard.ledger.models import AudienceRecord, Publication
 from dashboard.ledger.models.objects import LIVE, LiveStatus
-from tests.support.audience_list import names_in, shown
+from tests.support.audience_list import html_of, names_in
 from tests.support.clock import stopped
 from tests.support.fake_service import FakeService
 from tests.support.html import text
@@ -87,8 +87,8 @@ def test_every_number_of_the_same_set_is_the_same(
 ) -> None:
     for pk, status in enumerate((LIVE, *LiveStatus), start=1):
         seed_view(vera, pk, name=f"View of {status}", query=f"live={status}")
-    shown(as_viewer, "/pages/")  # The ledger has the whole list then.
-    overview, whole = text(shown(as_viewer, "/")), exported(as_viewer, "")
+    html_of(as_viewer, "/pages/")  # The ledger has the whole list then.
+    overview, whole = text(html_of(as_viewer, "/")), exported(as_viewer, "")
     total = sum(expected().values()) - expected()[LIVE]
     assert f"{total} audiences" in overview or f"Audiences {total}" in overview
     assert f"{expected()[LIVE]} live" in overview
@@ -97,7 +97,7 @@ def test_every_number_of_the_same_set_is_the_same(
     labels = Counter(row["Live status"] for row in whole)
     for status, count in expected().items():
         with subtests.test(status=status):
-            html = shown(as_viewer, f"/audiences/?live={status}&show=100")
+            html = html_of(as_viewer, f"/audiences/?live={status}&show=100")
             assert len(names_in(html)) == count
             assert count_beside(html, status) == count
             assert re.search(rf"View of {status} {count}(?!\d)", overview)
@@ -107,11 +107,11 @@ def test_every_number_of_the_same_set_is_the_same(
                 assert labels[rows[0]["Live status"]] == count
             if flag := FLAGS.get(status):
                 tables = [
-                    shown(as_viewer, f"/pages/{page}/?flag={flag}&show=100") for page in PAGES
+                    html_of(as_viewer, f"/pages/{page}/?flag={flag}&show=100") for page in PAGES
                 ]
                 assert sum(len(names_in(table)) for table in tables) == count
                 assert all(f"({count // len(PAGES)})" in text(table) for table in tables)
-                pages = text(shown(as_viewer, f"/pages/?flag={flag}"))
+                pages = text(html_of(as_viewer, f"/pages/?flag={flag}"))
                 assert f"{len(PAGES)} of {len(PAGES)} pages" in pages
 
 
@@ -119,10 +119,10 @@ def test_what_went_live_today_is_the_same_number_everywhere(
     service: PublishingAudiences, as_viewer: Client
 ) -> None:
     went_live = expected()[LiveStatus.UP_TO_DATE] + 2 * expected()[LiveStatus.ROLLED_BACK]
-    overview = text(shown(as_viewer, "/"))
+    overview = text(html_of(as_viewer, "/"))
     assert f"Published today {went_live} 0 yesterday" in overview
     assert f"{went_live} live, 0 failed, 0 outcome unknown" in overview
-    outside = shown(as_viewer, f"/activity/outside/?since={timezone.localdate()}&show=100")
+    outside = html_of(as_viewer, f"/activity/outside/?since={timezone.localdate()}&show=100")
     assert outside.count("No operation on record") == went_live
     exported_rows = b"".join(as_viewer.get("/activity/outside/export.csv"))  # type: ignore[arg-type]
     assert len(exported_rows.decode("utf-8-sig").splitlines()) == 1 + went_live

@@ -62,7 +62,7 @@ def test_no_name_of_the_service_is_translated(mia: Client) -> None:
         for address in addresses:
             response = mia.get(address)
             if response["content-type"].startswith("text/html"):
-                translated[address] = has_translated_name(response.content.decode())
+                translated[address] = has_translated_name(response.text)
     assert {address: texts for address, texts in translated.items() if texts} == {}
 
 

@@ -9,5 +9,5 @@ from tests.benchmarks.peers.models import A_LIST, LISTS
 NO_INDEX = {"search_backend_name": None}
 
 for model, options in LISTS.items():
-    given = {"model": model, **options, **A_LIST, **NO_INDEX}
-    register_snippet(type(f"{model.__name__}ViewSet", (SnippetViewSet,), given))
+    attributes = {"model": model, **options, **A_LIST, **NO_INDEX}
+    register_snippet(type(f"{model.__name__}ViewSet", (SnippetViewSet,), attributes))

@@ -22,7 +22,7 @@ from tests.conftest import logged_in, person
 from tests.support import wire
 from tests.support.csv_files import csv_rows
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
+from tests.support.html import elements, page_html, response_text, text
 from tests.support.operations import operation, operations
 from tests.support.seeding import seed_pages, seed_publication
 
@@ -52,10 +52,8 @@ LOST = AttemptResult(Outcome.UNKNOWN, "The service didn't respond within 30 s.")
 REFUSED = AttemptResult(Outcome.REJECTED, "The service returned 422: No.", 422, '{"detail": "No."}')
 
 
-def shown(client: Client, address: str = "/activity/", **headers: str) -> str:
-    answer = client.get(address, headers=headers or None)
-    assert answer.status_code == 200
-    return answer.content.decode()
+def html_of(client: Client, url: str = "/activity/", **headers: str) -> str:
+    return page_html(client, url, **headers)
 
 
 def keys_in(html: str) -> list[str]:
@@ -68,18 +66,18 @@ def keys_in(html: str) -> list[str]:
 
 def test_a_row_shows_operation_user_target_and_outcome(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1")
-    page = text(shown(as_viewer))
+    page = text(html_of(as_viewer))
     assert "paula Publish version 2 Brightwater Foods Accepted" in page
 
 
 def test_an_empty_log_says_so(as_viewer: Client) -> None:
-    assert "No operations yet" in text(shown(as_viewer))
+    assert "No operations yet" in text(html_of(as_viewer))
 
 
 def test_the_newest_come_first(as_viewer: Client, paula: User) -> None:
     operation(paula, "young")
     operation(paula, "old", at=timezone.now() - timedelta(days=1))
-    assert keys_in(shown(as_viewer)) == ["young", "old"]
+    assert keys_in(html_of(as_viewer)) == ["young", "old"]
 
 
 FILTERED = [
@@ -111,7 +109,7 @@ def test_the_filters_are_in_the_url(
     webhook(ada, "webhook", ending=REFUSED)
     for query, keys in FILTERED:
         with subtests.test(query=query):
-            assert keys_in(shown(as_viewer, f"/activity/?{query}")) == keys
+            assert keys_in(html_of(as_viewer, f"/activity/?{query}")) == keys
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York"])
@@ -121,15 +119,15 @@ def test_first_and_last_days_follow_the_time_zone(
     operation(paula, "k1")
     as_viewer.cookies["pressroom_timezone"] = zone
     for since, keys in (("0001-01-01", ["k1"]), ("0001-01-02", ["k1"]), ("9999-12-31", [])):
-        assert keys_in(shown(as_viewer, f"/activity/?since={since}")) == keys, since
-        found = [line["operation key"] for line in exported(as_viewer, f"?since={since}")]
-        assert found == keys, since
+        assert keys_in(html_of(as_viewer, f"/activity/?since={since}")) == keys, since
+        lines = exported(as_viewer, f"?since={since}")
+        assert [line["operation key"] for line in lines] == keys, since
 
 
 def test_no_match_says_so_with_a_way_back(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1")
     assert "No operations match these filters" in text(
-        shown(as_viewer, "/activity/?target=elsewhere")
+        html_of(as_viewer, "/activity/?target=elsewhere")
     )
 
 
@@ -137,9 +135,9 @@ def test_the_rest_loads_without_gap_or_repeat(as_viewer: Client, paula: User) ->
     for of_a_minute in range(12):
         operations(paula, [f"k{of_a_minute}-{number}" for number in range(10)])
     matching, address = [], "/activity/?kind=publish_version"
-    assert "50 of 120" in text(shown(as_viewer, address))
+    assert "50 of 120" in text(html_of(as_viewer, address))
     while address:
-        page = shown(as_viewer, address, **{"HX-Request": "true", "HX-Target": "more"})
+        page = html_of(as_viewer, address, **{"HX-Request": "true", "HX-Target": "more"})
         assert "<html" not in page
         matching += keys_in(page)
         more = [e.attributes["hx-get"] for e in elements(page, "a") if "hx-get" in e.attributes]
@@ -157,7 +155,7 @@ def test_loaded_rows_are_in_the_url_and_come_back(as_viewer: Client, paula: User
         url = f"/activity/?kind=publish_version&after={last}"
         shown_at = as_viewer.get(url, headers=headers)["HX-Replace-Url"]
         assert shown_at == f"/activity/?kind=publish_version&show={rows}"
-        keys = keys_in(shown(as_viewer, shown_at))
+        keys = keys_in(html_of(as_viewer, shown_at))
         assert len(keys) == rows
         last = keys[-1]
     headers["HX-Current-URL"] = f"http://testserver{shown_at}"
@@ -173,15 +171,15 @@ def test_fifty_rows_cost_no_more_queries_than_one(
         seed_publication(number)
     shell_state()  # counted once for the pages of a while
     with django_assert_max_num_queries(14):
-        shown(as_viewer)
+        html_of(as_viewer)
 
 
 def test_an_operation_of_a_killed_process_is_unknown(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1", ending=None)
-    assert "In progress" in text(shown(as_viewer))
+    assert "In progress" in text(html_of(as_viewer))
     Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
-    assert "Outcome unknown" in text(shown(as_viewer))
-    detail = text(shown(as_viewer, "/activity/k1/"))
+    assert "Outcome unknown" in text(html_of(as_viewer))
+    detail = text(html_of(as_viewer, "/activity/k1/"))
     assert "interrupted: Pressroom was stopped before the response" in detail
 
 
@@ -194,12 +192,12 @@ def test_an_interrupted_operation_is_unknown_without_a_write(
     Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
     watched = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/progress/?operation=k1"
     with CaptureQueriesContext(connection) as queries:
-        assert "Publish version 2, Brightwater Foods" in text(shown(as_publisher, "/"))
-        assert keys_in(shown(as_publisher, "/activity/?outcome=unknown")) == ["k1"]
-        assert keys_in(shown(as_publisher, "/activity/?outcome=sending")) == []
-        assert "Check now" in shown(as_publisher, "/activity/k1/")
-        assert "Publish: outcome unknown" in text(shown(as_publisher, "/pages/"))
-        assert "Check before retrying" in text(shown(as_publisher, watched))
+        assert "Publish version 2, Brightwater Foods" in text(html_of(as_publisher, "/"))
+        assert keys_in(html_of(as_publisher, "/activity/?outcome=unknown")) == ["k1"]
+        assert keys_in(html_of(as_publisher, "/activity/?outcome=sending")) == []
+        assert "Check now" in html_of(as_publisher, "/activity/k1/")
+        assert "Publish: outcome unknown" in text(html_of(as_publisher, "/pages/"))
+        assert "Check before retrying" in text(html_of(as_publisher, watched))
         assert exported(as_publisher)[0]["outcome"] == "Outcome unknown"
     sql = [query["sql"] for query in queries.captured_queries]
     assert not [item for item in sql if item.startswith(("UPDATE", "INSERT")) and "attempt" in item]
@@ -225,7 +223,7 @@ def test_a_job_records_that_it_is_unknown(paula: User) -> None:
 
 def test_an_operation_shows_its_request_and_response(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1", ending=REFUSED)
-    page = text(shown(as_viewer, "/activity/k1/"))
+    page = text(html_of(as_viewer, "/activity/k1/"))
     assert "POST /v0/pages/page_1/audiences/aud_1/versions/ver_2/publish" in page
     assert '"operationKey": "k1"' in page
     assert "The service returned 422: No." in page
@@ -238,12 +236,12 @@ def poll_in(page: str) -> dict[str, str]:
 
 def next_part(client: Client, page: str) -> str:
     headers = {"HX-Request": "true", "HX-Target": "operation-poll"}
-    return shown(client, poll_in(page)["hx-get"], **headers)
+    return html_of(client, poll_in(page)["hx-get"], **headers)
 
 
 def test_an_operation_is_polled_until_settled(as_viewer: Client, paula: User) -> None:
     sending = operation(paula, "k1", ending=None)
-    page = shown(as_viewer, "/activity/k1/")
+    page = html_of(as_viewer, "/activity/k1/")
     assert poll_in(page)["hx-trigger"] == "load delay:2s, again"
     same = next_part(as_viewer, page)
     assert poll_in(same)["hx-trigger"] == "load delay:3s, again"
@@ -258,27 +256,27 @@ def test_an_operation_is_polled_until_settled(as_viewer: Client, paula: User) ->
 
 def test_a_settled_operation_is_not_polled(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1")
-    assert "hx-get" not in poll_in(shown(as_viewer, "/activity/k1/"))
+    assert "hx-get" not in poll_in(html_of(as_viewer, "/activity/k1/"))
 
 
 def test_an_interrupted_operation_is_unknown_and_not_polled(
     as_publisher: Client, paula: User
 ) -> None:
     operation(paula, "k1", ending=None)
-    page = shown(as_publisher, "/activity/k1/")
+    page = html_of(as_publisher, "/activity/k1/")
     Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
     part = next_part(as_publisher, page)
     assert "Publish version 2: Outcome unknown." in text(part)
     assert "Check now" in part
     assert "hx-get" not in poll_in(part)
-    assert "hx-get" not in poll_in(shown(as_publisher, "/activity/k1/"))
+    assert "hx-get" not in poll_in(html_of(as_publisher, "/activity/k1/"))
 
 
 def test_an_operation_that_stays_sending_is_not_polled_forever(
     as_viewer: Client, paula: User
 ) -> None:
     operation(paula, "k1", ending=None)
-    page = shown(as_viewer, "/activity/k1/")
+    page = html_of(as_viewer, "/activity/k1/")
     for _ in range(MAX_POLLS):
         page = next_part(as_viewer, page)
     assert "hx-get" not in poll_in(page)
@@ -287,7 +285,7 @@ def test_an_operation_that_stays_sending_is_not_polled_forever(
 def test_a_row_that_opens_gets_only_its_exchange(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1")
     headers = {"HX-Request": "true", "HX-Target": "exchange-1"}
-    page = shown(as_viewer, "/activity/k1/", **headers)
+    page = html_of(as_viewer, "/activity/k1/", **headers)
     assert "<html" not in page
     assert '"operationKey": "k1"' in text(page)
 
@@ -297,7 +295,7 @@ def test_a_publish_without_effect_offers_a_retry(
     outcome: Outcome, as_publisher: Client, paula: User
 ) -> None:
     operation(paula, "k1", ending=AttemptResult(outcome, "Stopped."))
-    page = shown(as_publisher, "/activity/k1/")
+    page = html_of(as_publisher, "/activity/k1/")
     links = [e.attributes.get("href") for e in elements(page, "a")]
     assert "/pages/page_1/audiences/aud_1/versions/ver_2/publish/" in links
     assert "Retry" in text(page)
@@ -306,12 +304,12 @@ def test_a_publish_without_effect_offers_a_retry(
 
 def test_a_viewer_is_not_offered_to_retry(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1", ending=AttemptResult(Outcome.NOT_SENT, "Stopped."))
-    assert "Retry" not in text(shown(as_viewer, "/activity/k1/"))
+    assert "Retry" not in text(html_of(as_viewer, "/activity/k1/"))
 
 
 def test_an_unsent_operation_is_not_shown_as_sent(as_publisher: Client, paula: User) -> None:
     operation(paula, "k1", ending=AttemptResult(Outcome.NOT_SENT, "Stopped."))
-    answer = text(shown(as_publisher, "/activity/k1/")).split("Response", 1)[1]
+    answer = text(html_of(as_publisher, "/activity/k1/")).split("Response", 1)[1]
     assert "nothing reached the service" in answer
     assert "sent" not in answer.replace("Not sent", "").replace("Nothing was sent", "").lower()
 
@@ -319,13 +317,13 @@ def test_an_unsent_operation_is_not_shown_as_sent(as_publisher: Client, paula: U
 def test_a_message_of_the_service_is_never_markup(as_viewer: Client, paula: User) -> None:
     message = "<script>alert(1)</script>"
     operation(paula, "k1", ending=AttemptResult(Outcome.REJECTED, message, 500, message))
-    assert message not in shown(as_viewer, "/activity/k1/")
+    assert message not in html_of(as_viewer, "/activity/k1/")
 
 
 def test_a_webhook_is_shown_before_and_after(as_viewer: Client, ada: User) -> None:
     body = {"active": False, "events": [], "url": "https://new.example"}
     webhook(ada, "k1", body=body)
-    page = text(shown(as_viewer, "/activity/k1/"))
+    page = text(html_of(as_viewer, "/activity/k1/"))
     assert "active on off" in page
     assert "Empty list" in page
     assert "https://hooks.example/in" in page
@@ -348,11 +346,11 @@ def test_nothing_changes_or_deletes_an_operation(
 def test_removed_accounts_keep_their_operations(client: Client, paula: User) -> None:
     operation(paula, "k1")
     client.force_login(User.objects.create_superuser("root", password="root"))
-    assert "peration" not in text(shown(client, "/admin/"))
+    assert "peration" not in text(html_of(client, "/admin/"))
     assert client.get("/admin/ledger/operation/").status_code == 404
     client.post(f"/admin/auth/user/{paula.pk}/delete/", {"post": "yes"})
     assert not User.objects.filter(username="paula").exists()
-    assert "paula Publish version 2" in text(shown(client))
+    assert "paula Publish version 2" in text(html_of(client))
 
 
 # The file
@@ -380,7 +378,7 @@ def test_list_filter_and_file_name_who_retried(as_viewer: Client, paula: User) -
     attempt = begin_retry(lost, actor=person("quinn", "Publishers"))
     assert attempt is not None
     end(attempt, AttemptResult(Outcome.ACCEPTED, status_code=200))
-    page = shown(as_viewer, "/activity/?actor=quinn")
+    page = html_of(as_viewer, "/activity/?actor=quinn")
     assert keys_in(page) == ["k1"]
     assert "paula, quinn Publish version 2" in text(page)
     assert "<option selected>quinn</option>" in page
@@ -403,7 +401,7 @@ def test_a_user_who_retried_has_one_line(as_viewer: Client, paula: User) -> None
 def settle(client: Client, how: str, key: str = "k1") -> str:
     answer = client.post(f"/activity/{key}/{how}/", follow=True)
     assert answer.status_code == 200
-    return text(answer.content.decode())
+    return response_text(answer)
 
 
 def test_a_page_that_is_among_the_newest_was_created(
@@ -417,7 +415,7 @@ def test_a_page_that_is_among_the_newest_was_created(
     assert Operation.objects.get().page_id == "page_9"
 
 
-def made(page_id: str, minutes_ago: int) -> dict[str, Any]:
+def new_page_body(page_id: str, minutes_ago: int) -> dict[str, Any]:
     """Return a page with the content that `new_page` requests."""
     words = {"name": "Fleet", "brandId": "brand_1", "pageContext": "Lorries."}
     at = timezone.now() - timedelta(minutes=minutes_ago)
@@ -429,7 +427,7 @@ def test_one_page_of_two_equal_unresolved_requests_settles_neither(
 ) -> None:
     for key in ("k1", "k2"):
         new_page(paula, key, ending=LOST)
-    fake_service.answers(200, json=wire.envelope(made("page_new", 0)))
+    fake_service.answers(200, json=wire.envelope(new_page_body("page_new", 0)))
     for key in ("k2", "k1"):
         message = text(settle(as_publisher, "check", key))
         assert "(ID page_new), but an identical request is open too" in message
@@ -443,7 +441,9 @@ def test_two_pages_of_two_unresolved_requests_settle_both(
     now = timezone.now()
     new_page(paula, "k1", ending=LOST, at=now - timedelta(minutes=9))
     new_page(paula, "k2", ending=LOST, at=now - timedelta(minutes=8))
-    fake_service.answers(200, json=wire.envelope(made("page_2", 8), made("page_1", 9)))
+    fake_service.answers(
+        200, json=wire.envelope(new_page_body("page_2", 8), new_page_body("page_1", 9))
+    )
     for key in keys:
         settle(as_publisher, "check", key)
     pages = dict(Operation.objects.values_list("operation_key", "page_id"))
@@ -455,7 +455,7 @@ def test_an_earlier_page_belongs_to_the_first_request(
 ) -> None:
     new_page(paula, "k1", ending=LOST, at=timezone.now() - timedelta(hours=1))
     new_page(paula, "k2", ending=LOST)
-    fake_service.answers(200, json=wire.envelope(made("page_1", 59)))
+    fake_service.answers(200, json=wire.envelope(new_page_body("page_1", 59)))
     for key in ("k2", "k1"):
         settle(as_publisher, "check", key)
     outcomes = dict(Operation.objects.values_list("operation_key", "outcome"))
@@ -481,11 +481,11 @@ def test_a_page_is_retried_only_after_a_check(
 ) -> None:
     new_page(paula, "k1", ending=LOST)
     fake_service.answers(200, json=wire.envelope())
-    assert "Retry" not in text(shown(as_publisher, "/activity/k1/"))
+    assert "Retry" not in text(html_of(as_publisher, "/activity/k1/"))
     settle(as_publisher, "send-again")
     assert fake_service.sent == []
     settle(as_publisher, "check")
-    assert "may create a duplicate. Retry" in text(shown(as_publisher, "/activity/k1/"))
+    assert "may create a duplicate. Retry" in text(html_of(as_publisher, "/activity/k1/"))
     fake_service.answers(201, json=wire.page(name="Fleet"))
     assert "Create page: Accepted." in settle(as_publisher, "send-again")
 
@@ -543,5 +543,5 @@ def test_only_users_who_may_do_it_may_settle_it(
     webhook(ada, "k2", ending=LOST)
     assert as_viewer.post(f"/activity/k1/{how}/").status_code == 403
     assert logged_in(paula).post(f"/activity/k2/{how}/").status_code == 403
-    assert "You don’t have permission to resolve this." in text(shown(as_viewer, "/activity/k1/"))
+    assert "You don’t have permission to resolve this." in text(html_of(as_viewer, "/activity/k1/"))
     assert fake_service.sent == []

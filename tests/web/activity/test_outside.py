@@ -16,7 +16,7 @@ from dashboard.ledger.models import Operation
 from dashboard.ledger.queries.audiences import outside_publications
 from tests.support.csv_files import csv_rows
 from tests.support.embedded_api_factories import make_audience, make_live_version, make_version
-from tests.support.html import elements, text
+from tests.support.html import elements, page_html, text
 from tests.support.operations import operation
 from tests.support.seeding import seed_publication
 
@@ -28,10 +28,8 @@ FIELDS = ("operation_key", "shown")
 """Of the forms that publish and roll back, besides the number."""
 
 
-def shown(client: Client, address: str = LIST, **headers: str) -> str:
-    response = client.get(address, headers=headers or None)
-    assert response.status_code == 200
-    return response.content.decode()
+def html_of(client: Client, url: str = LIST, **headers: str) -> str:
+    return page_html(client, url, **headers)
 
 
 def numbers(html: str) -> list[int]:
@@ -46,7 +44,7 @@ def test_the_newest_three_are_above_the_operations(as_viewer: Client, paula: Use
     operation(paula, "k1")
     for number in range(1, 5):
         seed_publication(number)
-    page = shown(as_viewer, "/activity/")
+    page = html_of(as_viewer, "/activity/")
     assert numbers(page) == [4, 3, 2]
     assert text(page).index(WORDS) < text(page).index("Publish version 2")
     assert LIST in [e.attributes.get("href") for e in elements(page, "a")]
@@ -54,11 +52,11 @@ def test_the_newest_three_are_above_the_operations(as_viewer: Client, paula: Use
 
 def test_they_are_listed_before_any_operation_is_on_record(as_viewer: Client) -> None:
     seed_publication(3)
-    assert numbers(shown(as_viewer, "/activity/")) == [3]
+    assert numbers(html_of(as_viewer, "/activity/")) == [3]
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "numbers_listed"),
     [
         ("target=aud_1", [3]),
         ("target=aud_2", []),
@@ -71,24 +69,24 @@ def test_they_are_listed_before_any_operation_is_on_record(as_viewer: Client) ->
     ],
 )
 def test_a_filter_that_only_operations_have_leaves_them_out(
-    as_viewer: Client, query: str, found: list[int]
+    as_viewer: Client, query: str, numbers_listed: list[int]
 ) -> None:
     seed_publication(3)
-    assert numbers(shown(as_viewer, f"/activity/?{query}")) == found
+    assert numbers(html_of(as_viewer, f"/activity/?{query}")) == numbers_listed
 
 
 def test_a_page_that_continues_the_list_leaves_them_out(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1")
     operation(paula, "k2")
     seed_publication(3)
-    assert numbers(shown(as_viewer, "/activity/?after=k2")) == []
+    assert numbers(html_of(as_viewer, "/activity/?after=k2")) == []
 
 
 # Their own list
 
 
 def test_an_empty_list_explains_itself(as_viewer: Client) -> None:
-    page = text(shown(as_viewer))
+    page = text(html_of(as_viewer))
     assert "Nothing was published outside Pressroom" in page
     assert "A version that goes live with no operation on record is listed here." in page
 
@@ -97,44 +95,44 @@ def test_they_are_listed_newest_first_with_audience_and_page(as_viewer: Client) 
     now = timezone.now()
     for number, days in ((1, 3), (2, 1), (3, 2)):
         seed_publication(number, seen_at=now - timedelta(days=days))
-    page = shown(as_viewer)
+    page = html_of(as_viewer)
     assert numbers(page) == [2, 3, 1]
     assert "Brightwater Foods on Fleet telematics. No operation on record." in text(page)
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "numbers_listed"),
     [("target=page_1", [1]), ("target=ver_2", [2]), ("since=9999-01-01", []), ("actor=x", [2, 1])],
 )
 def test_the_list_is_filtered_by_target_and_day(
-    as_viewer: Client, query: str, found: list[int]
+    as_viewer: Client, query: str, numbers_listed: list[int]
 ) -> None:
     seed_publication(1)
     seed_publication(2, page_id="page_2")
-    page = shown(as_viewer, f"{LIST}?{query}")
-    assert numbers(page) == found
-    assert ("No versions match these filters" in page) is not found
+    page = html_of(as_viewer, f"{LIST}?{query}")
+    assert numbers(page) == numbers_listed
+    assert ("No versions match these filters" in page) is not numbers_listed
 
 
 def test_a_long_list_continues_and_keeps_its_length(as_viewer: Client) -> None:
     for number in range(120):
         seed_publication(number)
-    page = shown(as_viewer)
+    page = html_of(as_viewer)
     assert numbers(page) == [*range(119, 69, -1)]
     assert "50 of 120" in text(page)
     [more] = [e.attributes["href"] for e in elements(page, "a") if "hx-get" in e.attributes]
     headers = {"HX-Request": "true", "HX-Target": "more", "HX-Current-URL": LIST}
     part = as_viewer.get(f"{LIST}{more}", headers=headers)
-    assert numbers(part.content.decode()) == [*range(69, 19, -1)]
+    assert numbers(part.text) == [*range(69, 19, -1)]
     assert part["HX-Replace-Url"] == f"{LIST}?show=100"
-    assert len(numbers(shown(as_viewer, part["HX-Replace-Url"]))) == 100
+    assert len(numbers(html_of(as_viewer, part["HX-Replace-Url"]))) == 100
 
 
 @pytest.mark.parametrize("address", [LIST, "/activity/"])
 def test_names_from_the_service_are_never_markup(as_viewer: Client, address: str) -> None:
     hostile = "<img src=x onerror=alert(1)>"
     seed_publication(audience_name=hostile, page_name=hostile)
-    html = shown(as_viewer, address)
+    html = html_of(as_viewer, address)
     assert text(html).count(hostile) == 2
     assert not any(e.tag == "img" for e in elements(html))
 
@@ -159,11 +157,11 @@ def test_the_csv_has_a_line_for_each(as_viewer: Client) -> None:
 def test_fifty_rows_cost_no_more_queries_than_one(
     as_viewer: Client, django_assert_max_num_queries: Callable[[int], Any]
 ) -> None:
-    shown(as_viewer)
+    html_of(as_viewer)
     for number in range(60):
         seed_publication(number)
     with django_assert_max_num_queries(10):
-        shown(as_viewer)
+        html_of(as_viewer)
 
 
 # With the built-in API
@@ -180,7 +178,7 @@ def versions(settings: Any) -> dict[int, Version]:
 def history(client: Client, version: Version) -> str:
     """Return the version history, which reads the service."""
     audience = version.audience
-    return text(shown(client, f"/pages/{audience.page_id}/audiences/{audience.pk}/versions/"))
+    return text(html_of(client, f"/pages/{audience.page_id}/audiences/{audience.pk}/versions/"))
 
 
 def publish_url(version: Version) -> str:
@@ -195,7 +193,7 @@ def publish_here(client: Client, version: Version) -> None:
     if response.status_code == 302:
         url = response["Location"]
         response = client.get(url)
-    inputs = [e.attributes for e in elements(response.content.decode(), "input")]
+    inputs = [e.attributes for e in elements(response.text, "input")]
     form = {e["name"]: e.get("value", "") for e in inputs if e.get("name") in FIELDS}
     client.post(url, form | {"number": str(version.version_number)})
 
@@ -217,19 +215,19 @@ def test_what_is_published_through_pressroom_is_not_listed(
         assert f"Version {number} Live" in history(as_publisher, versions[number])
     assert Operation.objects.count() == 3
     assert not outside_publications().exists()
-    assert numbers(shown(as_publisher, "/activity/")) == []
+    assert numbers(html_of(as_publisher, "/activity/")) == []
 
 
 def test_an_api_publish_is_listed_after_the_next_read(
     as_publisher: Client, versions: dict[int, Version]
 ) -> None:
-    shown(as_publisher, "/pages/")
+    html_of(as_publisher, "/pages/")
     history(as_publisher, versions[1])
     publish_elsewhere(versions[2])
-    assert numbers(shown(as_publisher)) == []
+    assert numbers(html_of(as_publisher)) == []
     assert "Published outside Pressroom" in history(as_publisher, versions[2])
-    assert numbers(shown(as_publisher)) == [2]
-    assert "version 2" in text(shown(as_publisher, "/"))
+    assert numbers(html_of(as_publisher)) == [2]
+    assert "version 2" in text(html_of(as_publisher, "/"))
 
 
 def test_an_api_rollback_of_our_publish_is_listed(
@@ -241,4 +239,4 @@ def test_an_api_rollback_of_our_publish_is_listed(
         history(as_publisher, versions[number])
     publish_elsewhere(versions[2])
     history(as_publisher, versions[2])
-    assert numbers(shown(as_publisher)) == [2]
+    assert numbers(html_of(as_publisher)) == [2]

@@ -13,7 +13,7 @@ from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
 from tests.support.csv_files import csv_rows
-from tests.support.html import elements, text
+from tests.support.html import elements, page_text, response_text, text
 
 pytestmark = pytest.mark.django_db
 
@@ -69,12 +69,12 @@ def release(paula: User) -> Release:
     return release
 
 
-def shown(client: Client, query: str = "") -> str:
-    return text(client.get(f"/activity/{query}").content.decode())
+def list_text(client: Client, query: str = "") -> str:
+    return page_text(client, f"/activity/{query}")
 
 
 def test_a_release_is_one_entry(as_viewer: Client, release: Release) -> None:
-    page = shown(as_viewer)
+    page = list_text(as_viewer)
     assert page.count("Winter wording") == 1
     assert "3 of 3 sent, 2 live, 1 failed" in page
     assert "Audience 1" in page
@@ -86,7 +86,7 @@ def test_a_release_is_one_entry(as_viewer: Client, release: Release) -> None:
 def test_the_entry_opens_to_operations_note_and_person(as_viewer: Client, release: Release) -> None:
     headers = {"HX-Request": "true", "HX-Target": f"release-{release.pk}"}
     url = f"/activity/releases/{release.pk}/"
-    html = as_viewer.get(url, headers=headers).content.decode()
+    html = as_viewer.get(url, headers=headers).text
     page = text(html)
     assert "Decided by Paula" in page
     assert "As agreed with finance." in page
@@ -102,7 +102,7 @@ def poll_in(html: str, poll_id: str = "operation-poll") -> dict[str, str]:
 
 def part(client: Client, html: str, poll_id: str = "operation-poll") -> str:
     headers = {"HX-Request": "true", "HX-Target": poll_id}
-    return client.get(poll_in(html, poll_id)["hx-get"], headers=headers).content.decode()
+    return client.get(poll_in(html, poll_id)["hx-get"], headers=headers).text
 
 
 def set_running(release: Release) -> ReleaseItem:
@@ -114,7 +114,7 @@ def set_running(release: Release) -> ReleaseItem:
 
 def test_a_release_row_is_polled_until_settled(as_viewer: Client, release: Release) -> None:
     set_running(release)
-    page = as_viewer.get("/activity/").content.decode()
+    page = as_viewer.get("/activity/").text
     same = part(as_viewer, page)
     assert f"#release-row-{release.pk}" not in same
     release.items.update(state=ItemState.LIVE)
@@ -133,7 +133,7 @@ def test_a_row_from_load_more_polls_by_itself(as_viewer: Client, release: Releas
     headers = {"HX-Request": "true", "HX-Target": "more"}
     more = as_viewer.get(f"/activity/?after={last.operation_key}", headers=headers)
     poll_id = f"operation-poll-{last.pk}"
-    same = part(as_viewer, more.content.decode(), poll_id)
+    same = part(as_viewer, more.text, poll_id)
     release.items.update(state=ItemState.LIVE)
     Release.objects.update(state=ReleaseState.FINISHED)
     settled = part(as_viewer, same, poll_id)
@@ -144,7 +144,7 @@ def test_a_row_from_load_more_polls_by_itself(as_viewer: Client, release: Releas
 def test_operations_of_an_open_row_are_polled_with_it(as_viewer: Client, release: Release) -> None:
     item, poll_id = set_running(release), f"release-poll-{release.pk}"
     headers = {"HX-Request": "true", "HX-Target": f"release-{release.pk}"}
-    opened = as_viewer.get(f"/activity/releases/{release.pk}/", headers=headers).content.decode()
+    opened = as_viewer.get(f"/activity/releases/{release.pk}/", headers=headers).text
     same = part(as_viewer, opened, poll_id)
     assert "Audience 4" not in same
     item.state = ItemState.FAILED
@@ -156,7 +156,7 @@ def test_operations_of_an_open_row_are_polled_with_it(as_viewer: Client, release
 
 
 def test_a_release_that_has_ended_is_not_polled(as_viewer: Client, release: Release) -> None:
-    assert "hx-get" not in poll_in(as_viewer.get("/activity/").content.decode())
+    assert "hx-get" not in poll_in(as_viewer.get("/activity/").text)
 
 
 @pytest.mark.parametrize("marks", ["x", "7", "-", "999-1f", "x-y.z-", "1-1.1-2"])
@@ -167,7 +167,7 @@ def test_a_poll_of_anything_else_responds(as_viewer: Client, release: Release, m
 
 def test_without_htmx_a_release_lists_its_operations(as_viewer: Client, release: Release) -> None:
     response = as_viewer.get(f"/activity/releases/{release.pk}/", follow=True)
-    page = text(response.content.decode())
+    page = response_text(response)
     assert "Operations of the release Winter wording" in page
     assert "3 operations" in page
     assert "Audience 3" in page
@@ -177,7 +177,7 @@ def test_without_htmx_a_release_lists_its_operations(as_viewer: Client, release:
 def test_a_filter_finds_a_single_operation_of_a_release(
     as_viewer: Client, release: Release
 ) -> None:
-    page = shown(as_viewer, "?outcome=rejected")
+    page = list_text(as_viewer, "?outcome=rejected")
     assert "Audience 3" in page
     assert "1 operation" in page
 
@@ -186,14 +186,14 @@ def test_a_filter_finds_a_single_operation_of_a_release(
 def test_an_unknown_release_is_named_and_ignored(
     as_viewer: Client, release: Release, query: str
 ) -> None:
-    page = shown(as_viewer, query)
+    page = list_text(as_viewer, query)
     assert f"Release “{query.partition('=')[2]}” doesn’t exist anymore and is ignored." in page
 
 
 def test_an_operation_links_to_its_release(as_viewer: Client, release: Release) -> None:
-    html = as_viewer.get("/activity/pr-3/").content.decode()
+    html = as_viewer.get("/activity/pr-3/").text
     assert re.search(rf'<a href="/releases/{release.pk}/"[^>]*>Winter wording</a>', html)
-    assert "Winter wording" not in shown(as_viewer, "pr-5/")
+    assert "Winter wording" not in list_text(as_viewer, "pr-5/")
 
 
 def test_the_export_names_the_release_of_each_operation(
@@ -211,10 +211,10 @@ def test_a_release_of_many_versions_takes_no_more_queries(
 ) -> None:
     def queries() -> int:
         with CaptureQueriesContext(connection) as queries:
-            shown(as_viewer)
+            list_text(as_viewer)
         return len(queries)
 
-    shown(as_viewer)
+    list_text(as_viewer)
     before = queries()
     for number in range(10, 30):
         ReleaseItem.objects.create(

@@ -12,7 +12,7 @@ from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
 from tests.support import webhook_service, wire
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
+from tests.support.html import elements, response_text, text
 from tests.support.publish_dialog import form_in
 from tests.support.publishing_service import PublishingService, accepts, answers, fails
 from tests.support.seeding import seed_subscription
@@ -29,12 +29,12 @@ def service(fake_service: FakeService) -> PublishingService:
     return service
 
 
-def publish(client: Client, version_id: str, **typed: str) -> None:
+def publish(client: Client, version_id: str, **fields: str) -> None:
     """Open the form of a version and send it."""
     address = f"/pages/page_1/audiences/aud_1/versions/{version_id}/publish/"
-    match = re.search(r'name="operation_key" value="([^"]+)"', client.get(address).content.decode())
+    match = re.search(r'name="operation_key" value="([^"]+)"', client.get(address).text)
     assert match
-    client.post(address, {"operation_key": match[1]} | typed)
+    client.post(address, {"operation_key": match[1]} | fields)
 
 
 # A publish
@@ -56,7 +56,7 @@ def test_a_retry_over_a_newer_version_needs_its_number(
     as_publisher: Client, service: PublishingService, lost: str
 ) -> None:
     answer = as_publisher.post(f"/activity/{lost}/send-again/")
-    page = text(answer.content.decode())
+    page = response_text(answer)
     assert answer.status_code == 422
     assert lost not in service.keys
     assert "Not sent again. Review the warnings first." in page
@@ -69,7 +69,7 @@ def test_the_typed_number_retries_with_the_same_key(
     as_publisher: Client, service: PublishingService, lost: str
 ) -> None:
     again = f"/activity/{lost}/send-again/"
-    page = as_publisher.post(again).content.decode()
+    page = as_publisher.post(again).text
     assert again in [form.attributes.get("action") for form in elements(page, "form")]
     form = form_in(page) | {"from": "publish"}
     wrong = as_publisher.post(again, form | {"number": "3"})
@@ -81,7 +81,7 @@ def test_the_typed_number_retries_with_the_same_key(
 
 def test_htmx_gets_the_confirmation_in_the_dialog(as_publisher: Client, lost: str) -> None:
     answer = as_publisher.post(f"/activity/{lost}/send-again/", {"from": "publish"}, headers=DIALOG)
-    page = answer.content.decode()
+    page = answer.text
     assert page.strip().startswith("<dialog")
     assert '<input type="hidden" name="from" value="publish">' in page
 
@@ -103,7 +103,7 @@ def test_nothing_is_retried_while_nothing_can_be_read(
 ) -> None:
     fake_service.fails(httpx.ConnectError)
     expected = len(fake_service.sent)
-    page = as_publisher.post(f"/activity/{lost}/send-again/").content.decode()
+    page = as_publisher.post(f"/activity/{lost}/send-again/").text
     assert "Couldn’t reach the service." in text(page)
     assert {request.method for request in fake_service.sent[expected:]} == {"GET"}
     assert Operation.objects.get(version_id="ver_2").outcome == Outcome.UNKNOWN
@@ -136,7 +136,7 @@ def cut_off(as_administrator: Client, webhooks: WebhookService) -> str:
 
 
 def resend(client: Client, key: str) -> str:
-    return text(client.post(f"/activity/{key}/send-again/", follow=True).content.decode())
+    return response_text(client.post(f"/activity/{key}/send-again/", follow=True))
 
 
 def test_an_unchanged_webhook_gets_the_update_again(
@@ -231,7 +231,7 @@ def test_a_webhook_that_cannot_be_read_is_not_changed(
 
 
 def test_a_webhook_retry_links_to_the_form(as_administrator: Client, cut_off: str) -> None:
-    page = as_administrator.get(f"/activity/{cut_off}/").content.decode()
+    page = as_administrator.get(f"/activity/{cut_off}/").text
     assert "same key" not in text(page)
     assert "Otherwise, edit the webhook." in text(page)
     assert "/webhooks/whs_1/" in [e.attributes.get("href") for e in elements(page, "a")]

@@ -18,7 +18,6 @@ from dashboard.releases.reviewing import board_digest
 from tests.conftest import logged_in, person
 from tests.support.clock import Clock, stopped
 from tests.support.fake_service import FakeService
-from tests.support.html import text
 from tests.support.release_service import PublishingAudiences
 
 Ask: TypeAlias = Callable[..., ApprovalRequest]
@@ -93,16 +92,6 @@ def checked(service: PublishingAudiences, user: User, count: int) -> Release:
 def url(approval: ApprovalRequest, *steps: str) -> str:
     """Return the URL of a request, or of a decision on it."""
     return "/".join([f"/approvals/{approval.pk}", *steps, ""])
-
-
-def shown(client: Client, address: str) -> str:
-    """Return the text of a page."""
-    return text(client.get(address).content.decode())
-
-
-def said(answer: Any) -> str:
-    """Return the text of an answer."""
-    return text(answer.content.decode())
 
 
 def decide(client: Client, approval: ApprovalRequest, step: str, note: str = "") -> Any:

@@ -16,11 +16,11 @@ from dashboard.ledger.recording import record_subscription
 from dashboard.page_drafts.models import PageDraft
 from tests.conftest import logged_in, person
 from tests.support.fake_service import FakeService
-from tests.support.html import elements
+from tests.support.html import elements, page_text, response_text
 from tests.support.page_form import NEW, bodies, creates, typed
 from tests.support.webhook_form import fields
 from tests.support.webhook_service import WebhookService, accepts, away, cut, shows
-from tests.web.approvals.conftest import decide, new_rule, said, shown, url
+from tests.web.approvals.conftest import decide, new_rule, url
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rule")]
 WEBHOOK = "/webhooks/whs_1/"
@@ -50,9 +50,9 @@ def hidden(html: str) -> dict[str, str]:
 
 def save(client: Client, note: str = "") -> Any:
     """Type another URL, review the body to send, and press the button."""
-    typed = fields(client.get(WEBHOOK).text) | {"url": NEW_URL}
-    shown = fields(client.post(WEBHOOK, typed).text)
-    return client.post(WEBHOOK, shown | {"note": note})
+    form = fields(client.get(WEBHOOK).text) | {"url": NEW_URL}
+    previewed = fields(client.post(WEBHOOK, form).text)
+    return client.post(WEBHOOK, previewed | {"note": note})
 
 
 def test_a_webhook_form_requests_an_approval_and_sends_nothing(
@@ -61,7 +61,7 @@ def test_a_webhook_form_requests_an_approval_and_sends_nothing(
     answer = save(as_administrator, note="The CRM moves")
     approval = ApprovalRequest.objects.get()
     assert answer.url == url(approval)
-    page = shown(as_administrator, answer.url)
+    page = page_text(as_administrator, answer.url)
     assert "Change webhook CRM" in page
     assert "The CRM moves" in page
     assert f'"url": "{NEW_URL}"' in page
@@ -78,9 +78,9 @@ def test_an_approved_change_is_sent(
     service: WebhookService, as_administrator: Client, as_alan: Client
 ) -> None:
     approval = ApprovalRequest.objects.get(pk=_request(as_administrator))
-    assert "nothing has changed since the request" in shown(as_alan, url(approval))
+    assert "nothing has changed since the request" in page_text(as_alan, url(approval))
     answer = decide(as_alan, approval, "approve")
-    assert "Approved and sent: Change webhook CRM." in shown(as_alan, answer.url)
+    assert "Approved and sent: Change webhook CRM." in page_text(as_alan, answer.url)
     assert service.held["url"] == NEW_URL
     assert Operation.objects.get().actor_name == "ada"
 
@@ -90,9 +90,11 @@ def test_a_webhook_that_changed_since_is_not_sent(
 ) -> None:
     approval = ApprovalRequest.objects.get(pk=_request(as_administrator))
     service.held["active"] = False
-    assert "active true false Changed" in shown(as_alan, url(approval))
+    assert "active true false Changed" in page_text(as_alan, url(approval))
     answer = decide(as_alan, approval, "approve")
-    assert "The webhook changed after the request. Nothing was sent." in shown(as_alan, answer.url)
+    assert "The webhook changed after the request. Nothing was sent." in page_text(
+        as_alan, answer.url
+    )
     assert service.changes == []
 
 
@@ -102,7 +104,7 @@ def test_an_approval_during_an_outage_is_sent_later(
     approval = ApprovalRequest.objects.get(pk=_request(as_administrator))
     service.reading = away
     answer = decide(as_alan, approval, "approve")
-    page = shown(as_alan, answer.url)
+    page = page_text(as_alan, answer.url)
     assert "Approved, but not sent yet" in page
     assert "Send now" in page
     service.reading = WebhookService().reading
@@ -132,7 +134,7 @@ def test_what_a_deleted_user_requested_is_not_sent(
     decide(as_alan, approval, "approve")
     ada.delete()
     service.reading = shows
-    page = shown(as_alan, decide(as_alan, approval, "send").url)
+    page = page_text(as_alan, decide(as_alan, approval, "send").url)
     assert "The account of ada no longer exists." in page
     assert service.changes == []
 
@@ -143,8 +145,8 @@ def test_a_switch_is_confirmed_and_requested(
 ) -> None:
     key = {"operation_key": "6d5c1d05-3f5a-4b0f-8a6b-0f2a7f3d9c11", "active": active}
     confirmation = as_administrator.post(SWITCH, key)
-    assert f"Turn {active} CRM?" in said(confirmation)
-    assert "Request approval" in said(confirmation)
+    assert f"Turn {active} CRM?" in response_text(confirmation)
+    assert "Request approval" in response_text(confirmation)
     answer = as_administrator.post(SWITCH, key | {"confirmed": "1", "note": "Maintenance"})
     approval = ApprovalRequest.objects.get()
     assert answer.url == url(approval)
@@ -167,8 +169,8 @@ def test_an_overlong_note_is_refused_and_kept(
 ) -> None:
     answer = save(as_administrator, note="x" * 2001)
     assert answer.status_code == 422
-    assert "The note has 2,001 characters." in said(answer)
-    assert "x" * 2001 in answer.content.decode()
+    assert "The note has 2,001 characters." in response_text(answer)
+    assert "x" * 2001 in answer.text
     assert not ApprovalRequest.objects.exists()
 
 
@@ -185,7 +187,7 @@ def test_a_rule_without_webhooks_leaves_them_as_they_are(
 
 def request_page(client: Client, **differs: str) -> Any:
     """Fill in and submit the form of a new page."""
-    html = client.get(NEW).content.decode()
+    html = client.get(NEW).text
     return client.post(NEW, hidden(html) | typed(**differs))
 
 
@@ -193,11 +195,11 @@ def test_a_new_page_is_requested_and_created_once_approved(
     fake_service: FakeService, as_publisher: Client, as_peter: Client
 ) -> None:
     creates(fake_service)
-    assert "Create and add another" not in shown(as_publisher, NEW)
+    assert "Create and add another" not in page_text(as_publisher, NEW)
     answer = request_page(as_publisher, note="For May")
     approval = ApprovalRequest.objects.get()
     assert answer.url == url(approval)
-    assert "Note from paula For May" in shown(as_peter, answer.url)
+    assert "Note from paula For May" in page_text(as_peter, answer.url)
     assert bodies(fake_service) == []
     assert not PageDraft.objects.exists()
     decide(as_peter, approval, "approve")
@@ -226,7 +228,7 @@ def test_an_administrator_may_not_approve_a_page(
 ) -> None:
     request_page(as_publisher)
     approval = ApprovalRequest.objects.get()
-    assert "may not approve this" in shown(as_administrator, url(approval))
+    assert "may not approve this" in page_text(as_administrator, url(approval))
     assert decide(as_administrator, approval, "approve").status_code == 403
     approval.refresh_from_db()
     assert approval.state == RequestState.OPEN
@@ -236,7 +238,7 @@ def test_a_form_from_before_the_rule_asks_too(
     fake_service: FakeService, as_publisher: Client
 ) -> None:
     ApprovalRule.objects.all().delete()
-    html = as_publisher.get(NEW).content.decode()
+    html = as_publisher.get(NEW).text
     new_rule(covers_pages=True)
     as_publisher.post(NEW, hidden(html) | typed())
     assert ApprovalRequest.objects.count() == 1
@@ -248,8 +250,8 @@ def test_an_overlong_page_note_is_refused_with_the_form(
 ) -> None:
     answer = request_page(as_publisher, note="x" * 2001)
     assert answer.status_code == 422
-    assert "The note has 2,001 characters." in said(answer)
-    assert "Spring outbound" in answer.content.decode()
+    assert "The note has 2,001 characters." in response_text(answer)
+    assert "Spring outbound" in answer.text
 
 
 def test_a_page_that_the_service_rejects_says_so(
@@ -258,7 +260,7 @@ def test_a_page_that_the_service_rejects_says_so(
     request_page(as_publisher)
     fake_service.answer = lambda request: httpx.Response(422, json={"detail": "Unknown brand"})
     answer = decide(as_peter, ApprovalRequest.objects.get(), "approve")
-    assert "Approved. Failed: Create page" in shown(as_peter, answer.url)
+    assert "Approved. Failed: Create page" in page_text(as_peter, answer.url)
 
 
 def _request(client: Client) -> int:

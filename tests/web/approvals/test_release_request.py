@@ -13,9 +13,9 @@ from dashboard.approvals.models import ApprovalRequest, RequestState
 from dashboard.releases.models import Release, ReleaseState
 from tests.conftest import logged_in, person
 from tests.support.clock import Clock
-from tests.support.html import elements, text
+from tests.support.html import elements, page_text, response_text, text
 from tests.support.release_service import PublishingAudiences, work
-from tests.web.approvals.conftest import Ask, decide, new_rule, said, shown, url
+from tests.web.approvals.conftest import Ask, decide, new_rule, url
 from tests.web.releases.conftest import decide as decide_on_release
 from tests.web.releases.conftest import hidden
 from tests.web.releases.conftest import url as release_url
@@ -38,7 +38,7 @@ def state_of(release: Release) -> str:
 def test_a_release_that_needs_an_approval_asks_for_one(
     release: Release, as_publisher: Client
 ) -> None:
-    page = shown(as_publisher, release_url(release))
+    page = page_text(as_publisher, release_url(release))
     assert "It needs the approval of another person" in page
     assert "Request approval of 2" in page
     assert "Publish 2 now" not in page
@@ -48,7 +48,7 @@ def test_a_request_has_an_address_of_its_own(release: Release, as_publisher: Cli
     answer = decide_on_release(as_publisher, release, "request-approval")
     approval = ApprovalRequest.objects.get()
     assert answer.url == url(approval)
-    page = shown(as_publisher, answer.url)
+    page = page_text(as_publisher, answer.url)
     assert "Everyone who can approve it is notified" in page
     assert "Note from paula For Monday" in page
     assert state_of(release) == ReleaseState.WAITING_FOR_APPROVAL
@@ -58,8 +58,8 @@ def test_a_request_has_an_address_of_its_own(release: Release, as_publisher: Cli
 def test_the_same_form_leads_to_the_request(
     release: Release, as_publisher: Client, as_peter: Client, step: str
 ) -> None:
-    shown = hidden(as_publisher.get(release_url(release)).text, "shown")
-    form = {"shown": shown, "due": ""}
+    digest = hidden(as_publisher.get(release_url(release)).text, "shown")
+    form = {"shown": digest, "due": ""}
     form |= {"date": "2030-03-12", "time": "14:30", "zone": "Europe/Oslo"}
     first, second = (as_publisher.post(release_url(release, step), form) for _ in range(2))
     assert first.url == second.url == url(ApprovalRequest.objects.get())
@@ -68,7 +68,7 @@ def test_the_same_form_leads_to_the_request(
 
 def test_a_waiting_release_links_to_its_request(ask: Ask, as_publisher: Client) -> None:
     release = ask().releases.get()
-    page = shown(as_publisher, release_url(release))
+    page = page_text(as_publisher, release_url(release))
     assert "Needs approval" in page
     assert "Approval requested by paula" in page
     assert "View approval request" in page
@@ -77,7 +77,7 @@ def test_a_waiting_release_links_to_its_request(ask: Ask, as_publisher: Client) 
 
 def test_the_agenda_has_what_waits_for_approval(ask: Ask, as_publisher: Client) -> None:
     ask()
-    page = shown(as_publisher, "/releases/")
+    page = page_text(as_publisher, "/releases/")
     assert "Needs approval 1" in page
     assert "Once approved" in page
 
@@ -85,7 +85,7 @@ def test_the_agenda_has_what_waits_for_approval(ask: Ask, as_publisher: Client) 
 def test_what_was_not_shown_is_not_requested(release: Release, as_publisher: Client) -> None:
     answer = as_publisher.post(release_url(release, "request-approval"), {"shown": "other"})
     assert answer.status_code == 422
-    assert "Something changed since you opened this page" in said(answer)
+    assert "Something changed since you opened this page" in response_text(answer)
     assert not ApprovalRequest.objects.exists()
 
 
@@ -94,7 +94,7 @@ def test_publishing_now_is_refused(
 ) -> None:
     answer = decide_on_release(as_publisher, release, "publish")
     assert answer.status_code == 422
-    assert "It needs the approval of another person." in said(answer)
+    assert "It needs the approval of another person." in response_text(answer)
     assert state_of(release) == ReleaseState.DRAFT
 
 
@@ -102,21 +102,21 @@ def test_approval_can_be_requested_although_no_rule_needs_it(
     release: Release, as_publisher: Client
 ) -> None:
     new_rule()
-    page = shown(as_publisher, release_url(release))
+    page = page_text(as_publisher, release_url(release))
     assert "Publish 2 now" in page
     decide_on_release(as_publisher, release, "request-approval")
     assert state_of(release) == ReleaseState.WAITING_FOR_APPROVAL
 
 
 def test_a_schedule_can_be_requested(release: Release, as_publisher: Client) -> None:
-    page = shown(as_publisher, release_url(release, "schedule"))
+    page = page_text(as_publisher, release_url(release, "schedule"))
     assert "If it isn’t approved by then, it’s held." in page
     assert "Schedule 2 versions" not in page
     day = (timezone.now() + timedelta(days=1)).date().isoformat()
     fields = {"date": day, "time": "14:00", "zone": "UTC"}
     answer = decide_on_release(as_publisher, release, "schedule", "request", **fields)
     assert answer.url == url(ApprovalRequest.objects.get())
-    assert "Scheduled for" in shown(as_publisher, answer.url)
+    assert "Scheduled for" in page_text(as_publisher, answer.url)
     release.refresh_from_db()
     assert release.due_at
 
@@ -129,16 +129,16 @@ def test_an_approved_schedule_is_moved_by_a_new_request(
     decide_on_release(as_publisher, release, "schedule", "request", **fields)
     approval = ApprovalRequest.objects.get()
     decide(as_peter, approval, "approve")
-    assert "It was approved for this time." in shown(as_publisher, release_url(release))
+    assert "It was approved for this time." in page_text(as_publisher, release_url(release))
     address = release_url(release, "schedule")
-    html = as_publisher.get(address).content.decode()
+    html = as_publisher.get(address).text
     assert "Reschedule and request approval" in text(html)
     due = hidden(html, "due")
     answer = as_publisher.post(address, fields | {"time": "15:00", "due": due})
     approval.refresh_from_db()
     assert answer.url == url(ApprovalRequest.objects.exclude(pk=approval.pk).get())
     for client in (as_publisher, as_peter):
-        page = shown(client, url(approval))
+        page = page_text(client, url(approval))
         assert "paula moved it to another time." in page
         assert re.search(r"Time .*14:00 UTC .*15:00 UTC Changed", page)
 
@@ -153,11 +153,11 @@ def as_chief(db: None) -> Client:
 
 
 def test_an_administrator_publishes_alone_with_a_reason(release: Release, as_chief: Client) -> None:
-    assert "Publish 2 without approval" in shown(as_chief, release_url(release))
+    assert "Publish 2 without approval" in page_text(as_chief, release_url(release))
     fields = {"emergency": "on", "emergency_reason": "Prices are wrong"}
     decide_on_release(as_chief, release, "publish", **fields)
     assert state_of(release) == ReleaseState.RUNNING
-    page = shown(as_chief, release_url(release))
+    page = page_text(as_chief, release_url(release))
     assert "chief decided to publish it without approval. Prices are wrong" in page
 
 
@@ -165,15 +165,15 @@ def test_an_emergency_needs_a_reason(release: Release, as_chief: Client) -> None
     fields = {"emergency": "on", "emergency_reason": " "}
     answer = decide_on_release(as_chief, release, "publish", **fields)
     assert answer.status_code == 422
-    assert "Enter why it can’t wait for an approval." in said(answer)
+    assert "Enter why it can’t wait for an approval." in response_text(answer)
     assert state_of(release) == ReleaseState.DRAFT
 
 
 def test_a_publisher_has_no_emergency(release: Release, as_publisher: Client) -> None:
-    assert "without approval" not in shown(as_publisher, release_url(release))
+    assert "without approval" not in page_text(as_publisher, release_url(release))
     fields = {"emergency": "on", "emergency_reason": "Now"}
     answer = decide_on_release(as_publisher, release, "publish", **fields)
-    assert "Only administrators can publish without an approval." in said(answer)
+    assert "Only administrators can publish without an approval." in response_text(answer)
     assert state_of(release) == ReleaseState.DRAFT
 
 
@@ -182,19 +182,19 @@ def test_a_publisher_has_no_emergency(release: Release, as_publisher: Client) ->
 
 def test_the_approver_sees_each_unchanged_version(ask: Ask, as_peter: Client) -> None:
     approval = ask()
-    page = shown(as_peter, url(approval))
+    page = page_text(as_peter, url(approval))
     assert "Checked just now: nothing has changed since the request." in page
     assert "Changes to the supplementary context" in page
     assert "Your decision" in page
     item = approval.releases.get().items.last()
     assert item
-    assert item.audience_name in shown(as_peter, f"{url(approval)}?item={item.pk}")
+    assert item.audience_name in page_text(as_peter, f"{url(approval)}?item={item.pk}")
 
 
 def test_an_approved_release_is_published(ask: Ask, as_peter: Client) -> None:
     approval = ask()
     answer = decide(as_peter, approval, "approve", "Fine")
-    assert "peter approved it" in shown(as_peter, answer.url)
+    assert "peter approved it" in page_text(as_peter, answer.url)
     assert state_of(approval.releases.get()) == ReleaseState.RUNNING
 
 
@@ -203,29 +203,29 @@ def test_a_declined_release_is_a_draft_with_the_reason(
 ) -> None:
     approval = ask()
     answer = decide(as_peter, approval, "decline", "Wrong price")
-    assert "peter declined it" in shown(as_peter, answer.url)
+    assert "peter declined it" in page_text(as_peter, answer.url)
     release = approval.releases.get()
     assert state_of(release) == ReleaseState.DRAFT
-    assert "peter declined it: Wrong price" in shown(as_publisher, release_url(release))
+    assert "peter declined it: Wrong price" in page_text(as_publisher, release_url(release))
 
 
 def test_who_declines_gives_a_reason_and_loses_nothing(ask: Ask, as_peter: Client) -> None:
     approval = ask()
     answer = decide(as_peter, approval, "decline")
     assert answer.status_code == 422
-    assert "Enter the reason why you decline." in said(answer)
+    assert "Enter the reason why you decline." in response_text(answer)
     long = decide(as_peter, approval, "decline", "x" * 2001)
-    assert "The note has 2,001 characters." in said(long)
-    assert "x" * 2001 in long.content.decode()
+    assert "The note has 2,001 characters." in response_text(long)
+    assert "x" * 2001 in long.text
 
 
 def test_nobody_approves_an_own_request(ask: Ask, as_publisher: Client) -> None:
     approval = ask()
-    page = shown(as_publisher, url(approval))
+    page = page_text(as_publisher, url(approval))
     assert "Your own request: another person decides it." in page
     answer = decide(as_publisher, approval, "approve")
     assert answer.status_code == 422
-    assert "It’s your own request" in said(answer)
+    assert "It’s your own request" in response_text(answer)
     assert state_of(approval.releases.get()) == ReleaseState.WAITING_FOR_APPROVAL
 
 
@@ -234,13 +234,13 @@ def test_accounts_with_one_address_are_one_person(
 ) -> None:
     User.objects.filter(pk__in=(paula.pk, peter.pk)).update(email="paula@kestrel.example")
     approval = ask()
-    assert "Ask another person" in shown(as_peter, url(approval))
+    assert "Ask another person" in page_text(as_peter, url(approval))
     assert decide(as_peter, approval, "approve").status_code == 422
 
 
 def test_who_may_not_publish_decides_nothing(ask: Ask, as_viewer: Client) -> None:
     approval = ask()
-    assert "may not approve this" in shown(as_viewer, url(approval))
+    assert "may not approve this" in page_text(as_viewer, url(approval))
     for step in ("approve", "decline", "withdraw", "send"):
         assert decide(as_viewer, approval, step).status_code == 403
 
@@ -248,9 +248,9 @@ def test_who_may_not_publish_decides_nothing(ask: Ask, as_viewer: Client) -> Non
 def test_the_requester_withdraws(ask: Ask, as_publisher: Client, as_peter: Client) -> None:
     approval = ask()
     refused = decide(as_peter, approval, "withdraw")
-    assert "You can withdraw your own requests only." in said(refused)
+    assert "You can withdraw your own requests only." in response_text(refused)
     answer = decide(as_publisher, approval, "withdraw")
-    assert "paula withdrew the request." in shown(as_publisher, answer.url)
+    assert "paula withdrew the request." in page_text(as_publisher, answer.url)
     assert state_of(approval.releases.get()) == ReleaseState.DRAFT
 
 
@@ -259,7 +259,7 @@ def test_the_second_decision_is_told_of_the_first(ask: Ask, as_peter: Client) ->
     decide(as_peter, approval, "decline", "No")
     again = decide(logged_in(person("petra", "Publishers")), approval, "approve")
     assert again.status_code == 422
-    assert "peter declined it. Nothing was changed." in said(again)
+    assert "peter declined it. Nothing was changed." in response_text(again)
 
 
 # What has changed
@@ -274,7 +274,7 @@ def test_a_changed_item_cannot_be_approved(
     key = (item.page_id, item.audience_id)
     version = service.audiences[key]["latestVersion"]
     service.change(key, latestVersion=version | {"supplementaryContext": "Rewritten by the agent."})
-    page = shown(as_peter, url(approval))
+    page = page_text(as_peter, url(approval))
     assert "Changed since the request" in page
     assert f"Text of version {item.version_number}" in page
     assert "Rewritten by the agent." in page
@@ -287,7 +287,7 @@ def test_without_the_service_the_page_could_not_check(
 ) -> None:
     approval = ask()
     service.before = refuse_connection
-    page = shown(as_peter, url(approval))
+    page = page_text(as_peter, url(approval))
     assert "Couldn’t check what has changed since." in page
 
 
@@ -302,7 +302,7 @@ def test_a_void_request_shows_then_and_now(ask: Ask, as_peter: Client) -> None:
         end_reason="It changed after the request. Nothing was sent.",
         differences=differences,
     )
-    page = shown(as_peter, url(approval))
+    page = page_text(as_peter, url(approval))
     assert "It changed, so the approval is void." in page
     assert "Live version Acme Version 3 Version 4 Changed" in page
     assert "Mark as" not in page  # That is on the release's own page.
@@ -326,7 +326,7 @@ def test_the_link_survives_a_sign_in(ask: Ask, peter: User) -> None:
         form = {"username": "peter", "password": "peter", "next": page}
         signed_in = client.post("/accounts/login/", form, follow=True)
         assert signed_in.redirect_chain[-1][0] == url(approval)
-        assert "Your decision" in said(signed_in)
+        assert "Your decision" in response_text(signed_in)
         client.post("/accounts/logout/")
 
 
@@ -345,22 +345,22 @@ def test_the_page_follows_until_the_version_is_live(
     approval = ask(1)
     release = approval.releases.get()
     page_url = decide(as_peter, approval, "approve").url
-    html = as_peter.get(page_url).content.decode()
+    html = as_peter.get(page_url).text
     assert "Version 2 is being checked once more." in text(html)
     assert poll_of(html).startswith(f"{page_url}?")
     target = {"HX-Request": "true", "HX-Target": "progress-poll"}
     work(release, clock, minutes=0.1)
     answer = as_peter.get(poll_of(html), headers=target)
-    assert "Version 2 is being published." in said(answer)
+    assert "Version 2 is being published." in response_text(answer)
     service.all_go_live()
     work(release, clock, minutes=1)
-    answer = as_peter.get(poll_of(answer.content.decode()), headers=target)
+    answer = as_peter.get(poll_of(answer.text), headers=target)
     assert answer["HX-Retarget"] == "#approval"
-    assert "Version 2 is live since" in said(answer)
-    assert "Live when requested" in said(answer)
-    assert "Live now" not in said(answer)
-    assert "After publishing" not in said(answer)
-    assert poll_of(answer.content.decode()) == ""
+    assert "Version 2 is live since" in response_text(answer)
+    assert "Live when requested" in response_text(answer)
+    assert "Live now" not in response_text(answer)
+    assert "After publishing" not in response_text(answer)
+    assert poll_of(answer.text) == ""
 
 
 def test_a_decision_leads_to_the_next_request(
@@ -368,9 +368,9 @@ def test_a_decision_leads_to_the_next_request(
 ) -> None:
     first, second = ask(1), ask(1)
     answer = decide(as_peter, first, "decline", "Wrong price")
-    page = as_peter.get(answer.url).content.decode()
+    page = as_peter.get(answer.url).text
     assert "Review the next request" in text(page)
     assert f'href="{url(second)}"' in page
-    assert "Review the next request" not in shown(as_publisher, url(first))
+    assert "Review the next request" not in page_text(as_publisher, url(first))
     decide(as_peter, second, "approve")
-    assert "Review the next request" not in shown(as_peter, url(second))
+    assert "Review the next request" not in page_text(as_peter, url(second))

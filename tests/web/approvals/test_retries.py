@@ -11,8 +11,9 @@ from dashboard.ledger.models.operations import Outcome
 from dashboard.releases.models import Release
 from tests.conftest import logged_in, person
 from tests.support.clock import Clock
+from tests.support.html import response_text
 from tests.support.release_service import PublishingAudiences, accepts, fails, work
-from tests.web.approvals.conftest import Ask, decide, new_rule, said
+from tests.web.approvals.conftest import Ask, decide, new_rule
 from tests.web.releases.conftest import decide as decide_on_release
 from tests.web.releases.conftest import hidden
 
@@ -84,7 +85,7 @@ def test_an_emergency_covers_what_was_sent_and_nothing_else(
     else:
         item = release.items.all()[0]
         address = f"/pages/{item.page_id}/audiences/{item.audience_id}/versions/{item.version_id}"
-        html = chief.get(f"{address}/publish/").content.decode()
+        html = chief.get(f"{address}/publish/").text
         fields = {name: hidden(html, name) for name in ("shown", "operation_key")}
         chief.post(f"{address}/publish/", fields | reason)
     operation = Operation.objects.filter(outcome=Outcome.UNKNOWN).earliest("pk")
@@ -100,11 +101,11 @@ def test_an_emergency_covers_what_was_sent_and_nothing_else(
     service.way, sent = accepts, len(service.sent)
     for client in (as_publisher, chief):
         answer = retry(client, operation)
-        if "Not sent again" in said(answer):
+        if "Not sent again" in response_text(answer):
             # It is shown what differs now, and still needs an approval.
-            shown = hidden(answer.content.decode(), "shown")
+            digest = hidden(answer.text, "shown")
             number = str(operation.version_number)
-            client.post(retry_url(operation), {"shown": shown, "number": number})
+            client.post(retry_url(operation), {"shown": digest, "number": number})
     operation.refresh_from_db()
     if change in ("nothing", "page status"):
         assert operation.outcome == Outcome.ACCEPTED
@@ -126,8 +127,8 @@ def test_retrying_another_text_is_confirmed_first(
     service.change(key, latestVersion=version | {"supplementaryContext": "Another"})
     service.way, sent = accepts, len(service.sent)
     answer = retry(as_publisher, operation)
-    assert ("Not sent again" in said(answer), len(service.sent)) == (True, sent)
-    fields = {"shown": hidden(answer.content.decode(), "shown"), "number": "2"}
+    assert ("Not sent again" in response_text(answer), len(service.sent)) == (True, sent)
+    fields = {"shown": hidden(answer.text, "shown"), "number": "2"}
     as_publisher.post(retry_url(operation), fields)
     operation.refresh_from_db()
     assert operation.outcome == Outcome.ACCEPTED
@@ -145,6 +146,6 @@ def test_resending_needs_an_approval_under_a_new_rule(
     new_rule(covers_publishing=True)
     sent = len(service.sent)
     answer = retry(chief, operation)
-    assert "It needs the approval of another person." in said(answer)
+    assert "It needs the approval of another person." in response_text(answer)
     operation.refresh_from_db()
     assert (operation.outcome, len(service.sent)) == (Outcome.UNKNOWN, sent)

@@ -12,9 +12,9 @@ from dashboard.ledger.models import AudienceRecord
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import AttemptResult, Target, begin, end
 from tests.support import wire
-from tests.support.audience_list import LIST, canceled, live, named, names_in, shown
+from tests.support.audience_list import LIST, canceled, html_of, live, named, names_in
 from tests.support.fake_service import FakeService
-from tests.support.html import Element, elements, text
+from tests.support.html import Element, elements, response_text, text
 from tests.support.seeding import seed_audiences, seed_pages
 
 pytestmark = pytest.mark.django_db
@@ -39,7 +39,7 @@ def link(html: str, words: str) -> str:
 def test_a_row_of_any_page_needs_no_call(as_viewer: Client, fake_service: FakeService) -> None:
     seed_pages(wire.page())
     seed_audiences(wire.audience())
-    html = shown(as_viewer)
+    html = html_of(as_viewer)
     row = text(html.split('<tr role="row" id="audience-')[1].split("</tr>")[0])
     assert "Brightwater Foods Fleet telematics" in row
     assert "2 Draft 1 since 1 Feb" in row.replace("\u2002", " ")
@@ -63,7 +63,7 @@ def test_the_live_status_says_how_the_two_versions_relate(
     as_viewer: Client, audience: dict[str, Any], words: str
 ) -> None:
     seed_audiences(audience)
-    html = shown(as_viewer)
+    html = html_of(as_viewer)
     cell = html.split('data-label="Live status">')[1].split("</td>")[0]
     assert text(cell) == words
 
@@ -79,14 +79,14 @@ def test_a_failed_publish_of_the_latest_version_is_linked(as_viewer: Client, pau
     )
     assert attempt
     end(attempt, AttemptResult(Outcome.REJECTED, status_code=409))
-    html = shown(as_viewer)
+    html = html_of(as_viewer)
     assert html.count("Publish failed") == 1
     assert 'href="/activity/key-1/"' in html
 
 
 def test_an_unread_page_is_shown_by_its_id(as_viewer: Client) -> None:
     seed_audiences(named(1), page_id="page/9")
-    html = shown(as_viewer)
+    html = html_of(as_viewer)
     assert "page/9" in text(html)
     assert names_in(html) == ["Company 1"]
 
@@ -126,12 +126,12 @@ def test_the_url_narrows_the_list(as_viewer: Client, subtests: pytest.Subtests) 
     seed_many()
     for query, names in NARROWED:
         with subtests.test(query=query):
-            assert names_in(shown(as_viewer, f"{LIST}?{query}&sort=name")) == names
+            assert names_in(html_of(as_viewer, f"{LIST}?{query}&sort=name")) == names
 
 
 def test_a_filter_counts_what_it_would_leave(as_viewer: Client) -> None:
     seed_many()
-    html = shown(as_viewer, f"{LIST}?live=changed&page=page_2")
+    html = html_of(as_viewer, f"{LIST}?live=changed&page=page_2")
     counts = {e.attributes["id"]: e for e in elements(html, "small") if "id" in e.attributes}
     assert {"n-live-changed", "n-live-canceled", "n-agent-none"} <= counts.keys()
     assert ">1<" in html.split('id="n-live-canceled"')[1][:20].replace("\n", "")
@@ -141,7 +141,7 @@ def test_a_filter_counts_what_it_would_leave(as_viewer: Client) -> None:
 
 def test_each_active_filter_can_be_removed(as_viewer: Client) -> None:
     seed_many()
-    html = shown(as_viewer, f"{LIST}?q=company&page=page_2&live=canceled&agent=yes")
+    html = html_of(as_viewer, f"{LIST}?q=company&page=page_2&live=canceled&agent=yes")
     words = text(html)
     assert "Page: Cold chain" in words
     assert "Live status: Latest canceled" in words
@@ -163,7 +163,7 @@ def test_the_list_is_sorted_by_a_column(as_viewer: Client, sort: str, order: lis
     expected = [f"Company {number}" for number in order]
     if sort == "live":
         expected = ["Company 3", "Company 2", "Company 1"]
-    assert names_in(shown(as_viewer, f"{LIST}?sort={sort}")) == expected
+    assert names_in(html_of(as_viewer, f"{LIST}?sort={sort}")) == expected
 
 
 def test_the_latest_audience_comes_first(as_viewer: Client) -> None:
@@ -172,16 +172,16 @@ def test_the_latest_audience_comes_first(as_viewer: Client) -> None:
         named(2, createdAt="2026-05-03T09:00:00Z"),
         named(3, createdAt="2026-05-02T09:00:00Z"),
     )
-    html = shown(as_viewer)
+    html = html_of(as_viewer)
     assert names_in(html) == ["Company 2", "Company 3", "Company 1"]
     assert "Audiences, most recently updated first" in text(html)
 
 
 def test_the_page_filter_searches_by_name(as_viewer: Client) -> None:
     seed_many()
-    part = shown(as_viewer, f"{LIST}?find=cold", "f-page")
+    part = html_of(as_viewer, f"{LIST}?find=cold", "f-page")
     assert [e.attributes["value"] for e in elements(part, "input")] == ["page_2"]
-    assert len(elements(shown(as_viewer, LIST, "f-page"), "input")) == 2
+    assert len(elements(html_of(as_viewer, LIST, "f-page"), "input")) == 2
 
 
 def test_a_partial_has_the_page_url_without_empty_fields(as_viewer: Client) -> None:
@@ -194,10 +194,10 @@ def test_a_partial_has_the_page_url_without_empty_fields(as_viewer: Client) -> N
 
 def test_no_match_says_whether_it_is_final(as_viewer: Client) -> None:
     seed_pages(wire.page(audiencesCount=1), total=1)
-    html = shown(as_viewer, f"{LIST}?q=nothing")
+    html = html_of(as_viewer, f"{LIST}?q=nothing")
     assert "No audiences match “nothing” among those loaded" in text(html)
     seed_audiences(named(1))
-    assert "among those loaded" not in text(shown(as_viewer, f"{LIST}?q=nothing"))
+    assert "among those loaded" not in text(html_of(as_viewer, f"{LIST}?q=nothing"))
 
 
 # Loading more rows
@@ -205,7 +205,7 @@ def test_no_match_says_whether_it_is_final(as_viewer: Client) -> None:
 
 def test_loaded_rows_are_there_on_the_way_back(as_viewer: Client) -> None:
     seed_audiences(*(named(number) for number in range(70)))
-    html = shown(as_viewer, f"{LIST}?sort=name")
+    html = html_of(as_viewer, f"{LIST}?sort=name")
     assert len(names_in(html)) == 50
     assert "50 of 70 audiences" in text(html)
     more = link(html, "load-more")
@@ -213,9 +213,9 @@ def test_loaded_rows_are_there_on_the_way_back(as_viewer: Client) -> None:
     headers["HX-Current-URL"] = f"http://testserver{LIST}?sort=name"
     response = as_viewer.get(f"{LIST}{more}", headers=headers)
     assert len({*names_in(html), *names_in(response.text)}) == 70
-    assert "70 of 70 audiences" in text(response.text)
+    assert "70 of 70 audiences" in response_text(response)
     assert response["HX-Replace-Url"] == f"{LIST}?sort=name&show=70"
-    assert len(names_in(shown(as_viewer, response["HX-Replace-Url"]))) == 70
+    assert len(names_in(html_of(as_viewer, response["HX-Replace-Url"]))) == 70
 
 
 # Loading the rest
@@ -247,7 +247,7 @@ def serving(pages: int, failing: str = "") -> Any:
 
 def loaded(client: Client, address: str, *, presses: int) -> str:
     """Press "Load the rest" without JavaScript, at most so often; return the page at the end."""
-    html = shown(client, address)
+    html = html_of(client, address)
     for _ in range(presses):
         actions = [e.attributes["action"] for e in elements(html, "form")]
         load = [action for action in actions if action.startswith(f"{LIST}load/")]
@@ -255,14 +255,14 @@ def loaded(client: Client, address: str, *, presses: int) -> str:
             break
         response = client.post(load[0], follow=True)
         assert response.status_code == 200
-        html = response.content.decode()
+        html = response.text
     return html
 
 
 def test_the_list_says_how_much_it_covers(as_viewer: Client, fake_service: FakeService) -> None:
     seed_pages(*(wire.page(pageId=f"page_{n}", audiencesCount=1) for n in range(3)), total=9)
     seed_audiences(named(1), page_id="page_1")
-    assert "1+ audiences. Searching 1 of 9 pages" in text(shown(as_viewer))
+    assert "1+ audiences. Searching 1 of 9 pages" in text(html_of(as_viewer))
 
 
 def test_load_the_rest_reads_everything_step_by_step(
@@ -282,12 +282,12 @@ def test_with_htmx_loading_continues_to_the_end(
     fake_service.answer = serving(12)
     headers = {"HX-Request": "true", "HX-Target": "coverage"}
     response = as_viewer.post(f"{LIST}load/?q=company", headers=headers)
-    assert "Loaded 10 of 12 pages" in text(response.text)
+    assert "Loaded 10 of 12 pages" in response_text(response)
     form = next(e for e in elements(response.text, "form"))
     assert "load delay" in form.attributes["hx-trigger"]
     response = as_viewer.post(form.attributes["hx-post"], headers=headers)
     assert response["HX-Retarget"] == "#results"
-    assert "12 matches" in text(response.text)
+    assert "12 matches" in response_text(response)
 
 
 def test_a_failing_page_stops_and_is_skipped_next(
@@ -296,13 +296,13 @@ def test_a_failing_page_stops_and_is_skipped_next(
     fake_service.answer = serving(8, failing="page_3")
     headers = {"HX-Request": "true", "HX-Target": "coverage"}
     response = as_viewer.post(f"{LIST}load/", headers=headers)
-    assert "Loading stopped" in text(response.text)
-    assert "Out of order" in text(response.text)
+    assert "Loading stopped" in response_text(response)
+    assert "Out of order" in response_text(response)
     form: Element = next(e for e in elements(response.text, "form"))
     assert "load delay" not in form.attributes["hx-trigger"]
     response = as_viewer.post(form.attributes["hx-post"], headers=headers)
     assert AudienceRecord.objects.count() == 7
-    assert "Searching 7 of 8 pages" in text(response.text)
+    assert "Searching 7 of 8 pages" in response_text(response)
 
 
 def test_a_page_with_unread_audiences_is_read_again(
@@ -310,11 +310,11 @@ def test_a_page_with_unread_audiences_is_read_again(
 ) -> None:
     fake_service.answer = serving(1)
     loaded(as_viewer, LIST, presses=3)
-    assert "Load the rest" not in shown(as_viewer)
+    assert "Load the rest" not in html_of(as_viewer)
     seed_pages(wire.page(pageId="page_0", audiencesCount=2), total=1)
-    assert "Load the rest" in shown(as_viewer)
+    assert "Load the rest" in html_of(as_viewer)
     loaded(as_viewer, LIST, presses=1)
-    assert "Load the rest" not in shown(as_viewer)
+    assert "Load the rest" not in html_of(as_viewer)
 
 
 def test_a_service_outage_leaves_the_list_unchanged(
@@ -326,8 +326,8 @@ def test_a_service_outage_leaves_the_list_unchanged(
     headers = {"HX-Request": "true", "HX-Target": "coverage"}
     response = as_viewer.post(f"{LIST}load/", headers=headers)
     assert response.status_code == 200
-    assert "Loading stopped after 1 pages" in text(response.text)
-    assert names_in(shown(as_viewer)) == ["Company 1"]
+    assert "Loading stopped after 1 pages" in response_text(response)
+    assert names_in(html_of(as_viewer)) == ["Company 1"]
 
 
 # Rows in progress
@@ -347,7 +347,7 @@ def poll_in(html: str) -> Element | None:
 
 def test_with_nothing_in_progress_nothing_is_polled(as_viewer: Client) -> None:
     seed_audiences(named(1))
-    assert poll_in(shown(as_viewer)) is None
+    assert poll_in(html_of(as_viewer)) is None
 
 
 def test_rows_in_progress_are_polled_until_they_are_settled(
@@ -356,12 +356,12 @@ def test_rows_in_progress_are_polled_until_they_are_settled(
     seed_pages(wire.page(), total=1)
     seed_audiences(moving(1), named(2))
     AudienceRecord.objects.update(last_seen_at="2026-03-03T09:00:00Z")
-    poll = poll_in(shown(as_viewer))
+    poll = poll_in(html_of(as_viewer))
     assert poll
     version = wire.live_version(versionId="ver_1_2", versionNumber=2)
     done = named(1, latestVersion=version, publishedVersion=version)
     fake_service.answers(200, json=wire.envelope(done, named(2)))
-    part = shown(as_viewer, poll.attributes["hx-get"].replace("&amp;", "&"), "row-poll-0")
+    part = html_of(as_viewer, poll.attributes["hx-get"].replace("&amp;", "&"), "row-poll-0")
     assert names_in(part) == ["Company 1"]
     assert "Company 1: version 2 live, version 2 live." in text(part)
     assert [request.url.path for request in fake_service.sent] == ["/v0/pages/page_1/audiences"]
@@ -373,10 +373,10 @@ def test_a_poll_that_fails_says_so_and_polls_again(
 ) -> None:
     seed_audiences(moving(1))
     AudienceRecord.objects.update(last_seen_at="2026-03-03T09:00:00Z")
-    poll = poll_in(shown(as_viewer))
+    poll = poll_in(html_of(as_viewer))
     assert poll
     fake_service.fails(httpx.ConnectError)
-    part = shown(as_viewer, poll.attributes["hx-get"], "row-poll-0")
+    part = html_of(as_viewer, poll.attributes["hx-get"], "row-poll-0")
     assert "The last check failed." in text(part)
     assert poll_in(part)
 
@@ -417,14 +417,14 @@ def test_a_formula_name_is_exported_as_text(as_viewer: Client) -> None:
 
 def test_the_sidebar_and_the_palette_lead_here(as_viewer: Client) -> None:
     seed_audiences(named(1), named(2))
-    html = shown(as_viewer)
+    html = html_of(as_viewer)
     entry = html.split('href="/audiences/" aria-current="page">')[1].split("</a>")[0]
     assert text(entry).split() == ["Audiences", "2+"]
-    palette = shown(as_viewer, "/find/?q=audiences", "palette-list")
+    palette = html_of(as_viewer, "/find/?q=audiences", "palette-list")
     assert 'href="/audiences/"' in palette
 
 
 def test_ids_with_any_character_are_linked(as_viewer: Client) -> None:
     seed_audiences(named(1, audienceId="a/b ä?"), page_id="p/1")
     expected = f"/pages/p%252F1/audiences/{quote(quote('a/b ä?', safe=''))}/"
-    assert expected in shown(as_viewer)
+    assert expected in html_of(as_viewer)

@@ -37,7 +37,7 @@ def see(status: str, **differs: Any) -> None:
 def get(client: Client, address: str, *, target: str = "", status: int = 200) -> str:
     response = client.get(address, headers=HTMX | {"HX-Target": target} if target else HTMX)
     assert response.status_code == status
-    return response.content.decode()
+    return response.text
 
 
 def next_polls(html: str) -> list[tuple[str, str]]:

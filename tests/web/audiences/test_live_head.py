@@ -36,7 +36,7 @@ def headings(html: str) -> list[str]:
     return [text(f"<h2 id={part.split('</h2>')[0]}</h2>") for part in parts]
 
 
-def shown(client: Client) -> str:
+def head_html(client: Client) -> str:
     return get(client, "audience-detail")
 
 
@@ -44,7 +44,7 @@ def test_the_live_text_comes_first_then_what_would_change(
     fake_service: FakeService, as_publisher: Client
 ) -> None:
     serve(fake_service, wire.audience())
-    html = shown(as_publisher)
+    html = head_html(as_publisher)
     expected = ["Live now: version 1", "What would change: version 2", "What was live when"]
     assert headings(html)[:3] == expected
     seen = text(html)
@@ -57,7 +57,7 @@ def test_the_live_head_says_since_when_and_by_whom(
     fake_service: FakeService, as_viewer: Client
 ) -> None:
     serve(fake_service, wire.audience())
-    seen = text(shown(as_viewer))
+    seen = text(head_html(as_viewer))
     assert "Since 1 Feb 10:00. First seen" in seen
     assert "publisher unknown. Queued 1 Feb 10:00, 38 s to go live." in seen
 
@@ -66,7 +66,7 @@ def test_nothing_live_shows_what_would_go_live(
     fake_service: FakeService, as_publisher: Client
 ) -> None:
     serve(fake_service, wire.audience(publishedVersion=None))
-    html = shown(as_publisher)
+    html = head_html(as_publisher)
     expected = ["Nothing is live", "What would go live: version 2", "What was live when"]
     assert headings(html)[:3] == expected
     assert "Never published, as far as Pressroom has seen." in text(html)
@@ -76,7 +76,7 @@ def test_a_live_latest_version_leaves_nothing_to_change(
     fake_service: FakeService, as_publisher: Client
 ) -> None:
     serve(fake_service, wire.audience(latestVersion=wire.live_version()))
-    assert headings(shown(as_publisher))[:2] == ["Live now: version 1", "What was live when"]
+    assert headings(head_html(as_publisher))[:2] == ["Live now: version 1", "What was live when"]
 
 
 @pytest.mark.parametrize(
@@ -91,16 +91,16 @@ def test_a_latest_version_is_named_with_its_state(
     status: str, heading: str, fake_service: FakeService, as_viewer: Client
 ) -> None:
     serve(fake_service, wire.audience(latestVersion=wire.version(status=status)))
-    assert headings(shown(as_viewer))[1] == heading
+    assert headings(head_html(as_viewer))[1] == heading
 
 
 def test_an_outage_shows_what_was_last_live(
     fake_service: FakeService, as_publisher: Client
 ) -> None:
     serve(fake_service, wire.audience())
-    shown(as_publisher)
+    head_html(as_publisher)
     fake_service.fails(httpx.ConnectError)
-    html = shown(as_publisher)
+    html = head_html(as_publisher)
     assert headings(html)[0] == "Last known live: version 1"
     assert "Checked" in text(html)
     assert "Last known: version 1 live" in text(html)
@@ -128,7 +128,7 @@ def test_a_version_waiting_for_approval_links_its_request(
         state=ItemState.WAITING,
     )
     serve(fake_service, wire.audience())
-    html = shown(as_publisher)
+    html = head_html(as_publisher)
     assert headings(html)[1] == "Waiting for approval: version 2"
     assert reverse("release-detail", args=[release.pk]) in html
     assert "Requested by paula" in text(html)
@@ -143,7 +143,7 @@ def test_a_publish_outside_shows_what_it_changed(
     fake_service: FakeService, as_viewer: Client
 ) -> None:
     serve(fake_service, wire.audience(latestVersion=wire.live_version()))
-    shown(as_viewer)
+    head_html(as_viewer)
     second = wire.live_version(
         versionId="ver_2",
         versionNumber=2,
@@ -151,7 +151,7 @@ def test_a_publish_outside_shows_what_it_changed(
         publishedAt=timezone.now().isoformat(),
     )
     serve(fake_service, wire.audience(latestVersion=second, publishedVersion=second))
-    html = shown(as_viewer)
+    html = head_html(as_viewer)
     expected = ["Live now: version 2", "Published outside Pressroom: version 2"]
     assert headings(html)[:2] == expected
     assert "Version 1 to 2: 1 word added, 1 removed." in text(html)
@@ -168,7 +168,7 @@ def test_the_timeline_compares_each_publication_with_the_one_before(
             actor_name="paula",
         )
     serve(fake_service, wire.audience())
-    html = shown(as_viewer)
+    html = head_html(as_viewer)
     anchors = (a.attributes.get("href", "") for a in elements(html, "a"))
     compared = [href.split("?")[1] for href in anchors if "compare/?from=ver" in href]
     assert compared[-2:] == ["from=ver_2&to=ver_1", "from=ver_1&to=ver_2"]
@@ -181,13 +181,13 @@ def test_the_timeline_names_who_approved_in_as_many_queries(
     fake_service: FakeService, as_viewer: Client, paula: User
 ) -> None:
     serve(fake_service, wire.audience())
-    shown(as_viewer)
+    head_html(as_viewer)
 
     def queries(number: int) -> tuple[int, str]:
         ApprovalRequest.objects.update(decided_by_name=f"peter {number}")
-        with CaptureQueriesContext(connection) as made:
-            seen = text(shown(as_viewer))
-        return len(made), seen
+        with CaptureQueriesContext(connection) as queries:
+            seen = text(head_html(as_viewer))
+        return len(queries), seen
 
     seed_publication(
         1, reason=PublicationReason.PUBLISH, actor_name="paula", operation=approved(paula, 1)
@@ -241,7 +241,7 @@ def publish(client: Client, version: Version) -> None:
     ids = [version.audience.page_id, version.audience_id, version.pk]
     # An older version has the dialog of a rollback.
     dialog = client.get(reverse("version-publish", args=ids), follow=True)
-    inputs = [e.attributes for e in elements(dialog.content.decode(), "input")]
+    inputs = [e.attributes for e in elements(dialog.text, "input")]
     form = {e["name"]: e.get("value", "") for e in inputs if e.get("name")}
     form |= {"number": str(version.version_number), "when": "now"}
     client.post(dialog.request["PATH_INFO"], form)
@@ -249,7 +249,7 @@ def publish(client: Client, version: Version) -> None:
 
 def page(client: Client, name: str, version: Version, *more: str, query: str = "") -> str:
     ids = [version.audience.page_id, version.audience_id, *more]
-    return client.get(reverse(name, args=ids) + query).content.decode()
+    return client.get(reverse(name, args=ids) + query).text
 
 
 def test_a_rolled_back_version_has_a_head_without_button(
@@ -272,9 +272,9 @@ def test_every_screen_says_rolled_back(rolled_back: Version, as_publisher: Clien
         "dialog": page(as_publisher, "version-publish", rolled_back, str(rolled_back.pk)),
         "search": as_publisher.get(
             reverse("find"), {"q": str(rolled_back.pk)}, headers=PALETTE
-        ).content.decode(),
-        "activity": as_publisher.get(reverse("operation-list")).content.decode(),
-        "overview": as_publisher.get(reverse("overview")).content.decode(),
+        ).text,
+        "activity": as_publisher.get(reverse("operation-list")).text,
+        "overview": as_publisher.get(reverse("overview")).text,
     }
     missing = [name for name, html in screens.items() if "Rolled back" not in text(html)]
     assert missing == []

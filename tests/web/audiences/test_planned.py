@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState, WorkerHeartbeat
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
+from tests.support.html import elements, response_text
 from tests.support.many_audiences import ManyAudiences
 
 pytestmark = pytest.mark.django_db
@@ -52,7 +52,7 @@ def planned(
 
 def releases_linked(client: Client, url: str) -> set[str]:
     """Return the URLs of releases that a page links to."""
-    response = elements(client.get(url).content.decode(), "a")
+    response = elements(client.get(url).text, "a")
     urls = {item.attributes.get("href") or "" for item in response}
     return {url for url in urls if url.startswith("/releases/") and url != "/releases/"}
 
@@ -70,7 +70,7 @@ def test_a_planned_version_is_marked_with_its_release(
     as_viewer: Client, paula: User, state: ReleaseState, mark: str, url: str
 ) -> None:
     release = planned(paula, state)
-    assert mark in text(as_viewer.get(url).content.decode())
+    assert mark in response_text(as_viewer.get(url))
     assert f"/releases/{release.pk}/" in releases_linked(as_viewer, url)
 
 
@@ -92,12 +92,12 @@ def test_only_the_audience_itself_is_marked(as_viewer: Client, paula: User) -> N
 
 def test_an_audience_says_that_no_worker_runs_its_schedule(as_viewer: Client, paula: User) -> None:
     sentence = "No scheduler is running."
-    assert sentence not in text(as_viewer.get(AUDIENCE).content.decode())
+    assert sentence not in response_text(as_viewer.get(AUDIENCE))
     planned(paula)
-    assert sentence in text(as_viewer.get(AUDIENCE).content.decode())
+    assert sentence in response_text(as_viewer.get(AUDIENCE))
     now = timezone.now()
     WorkerHeartbeat.objects.create(worker_id="worker", started_at=now, active_at=now)
-    assert sentence not in text(as_viewer.get(AUDIENCE).content.decode())
+    assert sentence not in response_text(as_viewer.get(AUDIENCE))
 
 
 def test_marks_take_one_query_for_any_number_of_rows(as_viewer: Client, paula: User) -> None:

@@ -53,5 +53,5 @@ def test_a_poll_right_after_an_event_calls_nothing(
 def test_opening_a_page_reads_it_whatever_an_event_did(
     calls: Callable[[], int], as_viewer: Client, path: str
 ) -> None:
-    assert "9" in as_viewer.get(path).content.decode()
+    assert "9" in as_viewer.get(path).text
     assert calls() >= 1

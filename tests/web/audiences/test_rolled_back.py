@@ -5,7 +5,7 @@ from django.http import QueryDict
 from django.test import Client
 
 from dashboard.web.audiences.listing import matching_audiences
-from tests.support.audience_list import names_in, shown
+from tests.support.audience_list import html_of, names_in
 from tests.support.clock import stopped
 from tests.support.csv_files import csv_rows
 from tests.support.fake_service import FakeService
@@ -33,24 +33,24 @@ def service(
 
 
 def test_it_is_no_unpublished_change(as_publisher: Client) -> None:
-    assert names_in(shown(as_publisher, f"{LIST}?live=rolled-back")) == ["Name of aud_1"]
-    assert names_in(shown(as_publisher, f"{LIST}?live=changed")) == ["Name of aud_2"]
-    assert names_in(shown(as_publisher, f"{PAGE}?flag=rolled-back")) == ["Name of aud_1"]
-    assert names_in(shown(as_publisher, f"{PAGE}?flag=changed")) == ["Name of aud_2"]
+    assert names_in(html_of(as_publisher, f"{LIST}?live=rolled-back")) == ["Name of aud_1"]
+    assert names_in(html_of(as_publisher, f"{LIST}?live=changed")) == ["Name of aud_2"]
+    assert names_in(html_of(as_publisher, f"{PAGE}?flag=rolled-back")) == ["Name of aud_1"]
+    assert names_in(html_of(as_publisher, f"{PAGE}?flag=changed")) == ["Name of aud_2"]
 
 
 def test_its_row_says_so(as_viewer: Client) -> None:
-    assert "Rolled back" in text(shown(as_viewer, f"{LIST}?q=aud_1").split("<tbody")[1])
+    assert "Rolled back" in text(html_of(as_viewer, f"{LIST}?q=aud_1").split("<tbody")[1])
 
 
 def test_the_filter_can_be_removed(as_viewer: Client) -> None:
-    html = shown(as_viewer, f"{LIST}?live=rolled-back")
+    html = html_of(as_viewer, f"{LIST}?live=rolled-back")
     assert "Live status: Rolled back" in text(html)
 
 
 @pytest.mark.parametrize("url", [LIST, PAGE])
 def test_no_list_offers_to_publish_it(as_publisher: Client, url: str) -> None:
-    html = shown(as_publisher, url)
+    html = html_of(as_publisher, url)
     assert "versions/ver_aud_1_2/publish/" not in html
 
 
@@ -60,7 +60,7 @@ def test_all_unpublished_changes_are_selected_without_it(query: str) -> None:
 
 
 def test_the_palette_does_not_offer_to_publish_it(as_publisher: Client) -> None:
-    page = text(shown(as_publisher, "/find/?q=publish+name"))
+    page = text(html_of(as_publisher, "/find/?q=publish+name"))
     assert "Publish version 2: Name of aud_2" in page
     assert "Publish version 2: Name of aud_1" not in page
 

@@ -10,7 +10,7 @@ from django.test import Client
 from dashboard.releases.models import MAX_ITEMS, Release
 from dashboard.web.audiences.listing import matching_audiences
 from tests.support import wire
-from tests.support.audience_list import canceled, live, named, shown
+from tests.support.audience_list import canceled, html_of, live, named
 from tests.support.fake_service import FakeService
 from tests.support.html import Element, elements, text
 from tests.support.one_audience import serve
@@ -48,13 +48,13 @@ def sent(client: Client, **form: Any) -> list[list[str]]:
     """Send a selection; return the ids of the audiences that the release's form has."""
     response = client.post("/releases/new/", form | {"then": "add"})
     assert response.status_code == 200
-    boxes = boxes_in(response.content.decode())
+    boxes = boxes_in(response.text)
     return [[unquote(part) for part in box.attributes["value"].split("/")] for box in boxes]
 
 
 @pytest.mark.parametrize("address", LISTS)
 def test_a_publisher_can_check_every_audience(as_publisher: Client, address: str) -> None:
-    html = shown(as_publisher, address)
+    html = html_of(as_publisher, address)
     assert values_in(html) == ["page_1/aud_1", "page_1/aud_2", "page_1/aud_3"]
     form = next(e for e in elements(html, "form") if "data-selection" in e.attributes)
     assert (form.attributes["method"], form.attributes["action"]) == ("post", "/releases/new/")
@@ -63,19 +63,19 @@ def test_a_publisher_can_check_every_audience(as_publisher: Client, address: str
 
 @pytest.mark.parametrize("address", LISTS)
 def test_a_viewer_is_offered_no_selection(as_viewer: Client, address: str) -> None:
-    html = shown(as_viewer, address)
+    html = html_of(as_viewer, address)
     assert boxes_in(html) == []
     assert "data-selection=" not in html
     assert "Company 2" in html
 
 
 def test_a_checkbox_names_its_audience_and_page(as_publisher: Client) -> None:
-    assert "Select Company 2, Fleet telematics" in text(shown(as_publisher, "/audiences/"))
-    assert "Select Company 2" in text(shown(as_publisher, "/pages/page_1/"))
+    assert "Select Company 2, Fleet telematics" in text(html_of(as_publisher, "/audiences/"))
+    assert "Select Company 2" in text(html_of(as_publisher, "/pages/page_1/"))
 
 
 def test_what_is_checked_is_offered_to_a_release(as_publisher: Client) -> None:
-    values = values_in(shown(as_publisher, "/audiences/"))[:2]
+    values = values_in(html_of(as_publisher, "/audiences/"))[:2]
     assert sent(as_publisher, audience=values) == [["page_1", "aud_1"], ["page_1", "aud_2"]]
 
 
@@ -92,7 +92,7 @@ def test_ids_with_any_character_come_back_as_they_were(
 ) -> None:
     page_id, audience_id = ids
     seed_audiences(named(9, "Odd", audienceId=audience_id), page_id=page_id)
-    (value,) = values_in(shown(as_publisher, "/audiences/?q=odd"))
+    (value,) = values_in(html_of(as_publisher, "/audiences/?q=odd"))
     assert sent(as_publisher, audience=value) == [[page_id, audience_id]]
 
 
@@ -116,7 +116,7 @@ def test_a_value_of_no_check_box_makes_no_release(as_publisher: Client, value: s
 def test_selecting_all_matches_follows_the_list(
     as_publisher: Client, address: str, selected: list[str]
 ) -> None:
-    html = shown(as_publisher, address)
+    html = html_of(as_publisher, address)
     assert f"Select all {len(selected)}" in text(html)
     result = sent(as_publisher, all_matching="1", query=hidden_query(html))
     assert [audience_id for _, audience_id in result] == selected
@@ -124,18 +124,18 @@ def test_selecting_all_matches_follows_the_list(
 
 @pytest.mark.parametrize("address", ["/audiences/?live=changed", "/pages/page_1/?flag=changed"])
 def test_with_scripts_all_that_match_are_fetched(as_publisher: Client, address: str) -> None:
-    part = shown(as_publisher, address, "all-matching")
+    part = html_of(as_publisher, address, "all-matching")
     assert [e.attributes["value"] for e in elements(part, "input")] == ["page_1/aud_2"]
 
 
 def test_more_than_a_release_takes_are_not_offered_together(as_publisher: Client) -> None:
     seed_audiences(*(named(number) for number in range(MAX_ITEMS + 2)))
-    html = shown(as_publisher, "/audiences/")
+    html = html_of(as_publisher, "/audiences/")
     assert "Select all 502" not in text(html)
     assert "A release takes at most 500" in text(html)
     assert len(matching_audiences(QueryDict("q=company"))) == MAX_ITEMS + 1
 
 
 def test_a_polled_row_keeps_its_checkbox(as_publisher: Client, fake_service: FakeService) -> None:
-    html = shown(as_publisher, "/audiences/?rows=1-x", "row-poll-0")
+    html = html_of(as_publisher, "/audiences/?rows=1-x", "row-poll-0")
     assert len(boxes_in(html)) == html.count("<tr ")

@@ -11,7 +11,7 @@ from dashboard.contract.audiences import Audience
 from dashboard.ledger.recording import record_audiences
 from tests.support import wire
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
+from tests.support.html import elements, response_text, text
 from tests.support.one_audience import get
 from tests.support.seeding import seed_pages
 
@@ -76,7 +76,7 @@ def test_a_moment_before_the_first_publication_is_unknown(as_viewer: Client) -> 
 
 @pytest.mark.usefixtures("two_publications")
 @pytest.mark.parametrize(
-    ("typed", "problem"),
+    ("entered", "problem"),
     [
         ("2999-01-01T00:00", "is in the future"),
         ("2026-02-30T12:00", "“2026-02-30T12:00” isn’t a date and time."),
@@ -87,17 +87,17 @@ def test_a_moment_before_the_first_publication_is_unknown(as_viewer: Client) -> 
 )
 @pytest.mark.parametrize("name", ["audience-detail", "page-detail", "audience-list"])
 def test_a_bad_moment_gets_its_sentence(
-    name: str, typed: str, problem: str, as_viewer: Client
+    name: str, entered: str, problem: str, as_viewer: Client
 ) -> None:
     args = {"audience-detail": ["page_1", "aud_1"], "page-detail": ["page_1"]}.get(name, [])
-    response = as_viewer.get(reverse(name, args=args), {"at": typed})
-    assert problem in text(response.content.decode())
+    response = as_viewer.get(reverse(name, args=args), {"at": entered})
+    assert problem in response_text(response)
 
 
 @pytest.mark.usefixtures("two_publications")
 def test_a_moment_list_turns_other_features_off_by_name(as_viewer: Client) -> None:
     url = reverse("audience-list")
-    seen = text(as_viewer.get(url, {"at": "2026-03-06T12:00", "live": "not-live"}).content.decode())
+    seen = response_text(as_viewer.get(url, {"at": "2026-03-06T12:00", "live": "not-live"}))
     assert "Brightwater Foods Fleet telematics 1 1 Feb 10:00 8 Mar 12:00" in seen
     assert "Live status, latest status, new page agent, order" in seen
 
@@ -108,7 +108,7 @@ def test_search_and_page_narrow_the_list(as_viewer: Client) -> None:
 
     def count(**params: str) -> int:
         response = as_viewer.get(url, {"at": "2026-03-06T12:00"} | params)
-        return text(response.content.decode()).count("Brightwater Foods Fleet telematics")
+        return response_text(response).count("Brightwater Foods Fleet telematics")
 
     assert (count(q="bright"), count(q="acme")) == (1, 0)
     assert (count(page="page_1"), count(page="page_2")) == (1, 0)
@@ -119,7 +119,7 @@ def test_a_page_shows_what_was_live_of_its_audiences(
     fake_service: FakeService, as_viewer: Client
 ) -> None:
     response = as_viewer.get(reverse("page-detail", args=["page_1"]), {"at": "2026-03-06T12:00"})
-    seen = text(response.content.decode())
+    seen = response_text(response)
     assert "Brightwater Foods 1 1 Feb 10:00 8 Mar 12:00" in seen
     assert not fake_service.sent
 
@@ -128,7 +128,7 @@ def test_a_page_shows_what_was_live_of_its_audiences(
 @pytest.mark.parametrize(("words", "count"), [("bright", 1), ("acme", 0)])
 def test_a_page_at_a_moment_is_searched(words: str, count: int, as_viewer: Client) -> None:
     url = reverse("page-detail", args=["page_1"])
-    html = as_viewer.get(url, {"at": "2026-03-06T12:00", "q": words}).content.decode()
+    html = as_viewer.get(url, {"at": "2026-03-06T12:00", "q": words}).text
     assert url in [form.attributes.get("action") for form in elements(html, "form")]
     fields = [
         (e.attributes.get("name"), e.attributes.get("value")) for e in elements(html, "input")
@@ -140,7 +140,7 @@ def test_a_page_at_a_moment_is_searched(words: str, count: int, as_viewer: Clien
 @pytest.mark.usefixtures("two_publications")
 def test_audiences_of_which_nothing_is_known_are_counted(as_viewer: Client) -> None:
     response = as_viewer.get(reverse("audience-list"), {"at": "2026-01-06T12:00"})
-    seen = text(response.content.decode())
+    seen = response_text(response)
     assert "No audience is known to have had something live at 6 Jan 12:00." in seen
     assert "For 1 other, nothing was live or it isn’t known." in seen
 
@@ -161,7 +161,7 @@ def test_the_form_keeps_search_and_page(target: str, as_viewer: Client) -> None:
     headers = {"HX-Request": "true", "HX-Target": target} if target else {}
     params = {"q": "bright", "page": "page_1"}
     response = as_viewer.get(reverse("audience-list"), params, headers=headers)
-    scope = response.content.decode().split('id="moment-scope"')[1].split("</span>")[0]
+    scope = response.text.split('id="moment-scope"')[1].split("</span>")[0]
     fields = [e.attributes for e in elements(f"<p{scope}</p>", "input")]
     assert {field["name"]: field["value"] for field in fields} == params
 

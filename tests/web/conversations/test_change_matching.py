@@ -108,7 +108,7 @@ def test_the_tool_that_wrote_a_change_names_its_field(
     other = {"name": "update_meta_title", "arguments": {"title": "Another text"}}
     call = {"name": name, "arguments": arguments}
     calls = [other, call] if arguments else [call]
-    shown = build_thread(
+    thread = build_thread(
         read_resource(
             Conversation,
             wire.conversation(
@@ -118,7 +118,7 @@ def test_the_tool_that_wrote_a_change_names_its_field(
             ),
         )
     )
-    matches = [shown.messages[0].changes[0].matched, shown.pending[0].matched]
+    matches = [thread.messages[0].changes[0].matched, thread.pending[0].matched]
     assert [(match.state, match.field_label) for match in matches] == [
         (ChangeState.READY, field)
     ] * 2

@@ -14,7 +14,7 @@ from django.test import Client
 from tests.support import wire
 from tests.support.fake_service import Answer, FakeService
 from tests.support.hostile_strings import PAYLOADS
-from tests.support.html import Element, elements, text
+from tests.support.html import Element, elements, response_text, text
 from tests.support.matrix import sampled
 from tests.support.seeding import seed_audiences
 
@@ -55,7 +55,7 @@ def call(**fields: Any) -> dict[str, Any]:
 def read(browser: Client, query: str = "", **headers: Any) -> str:
     answer = browser.get(URL + query, headers=headers or None)
     assert answer.status_code == 200
-    return answer.content.decode()
+    return answer.text
 
 
 def visible(html: str) -> list[str]:
@@ -152,7 +152,7 @@ def test_an_unlisted_audience_is_not_reported_as_listed(
 def test_a_deleted_conversation_is_reported(as_viewer: Client, fake_service: FakeService) -> None:
     fake_service.answer = without_conversation(410, wire.audience())
     response = as_viewer.get(URL)
-    seen = text(response.content.decode())
+    seen = response_text(response)
     assert response.status_code == 410
     assert "Conversation no longer exists" in seen
     assert "starts when someone works" not in seen
@@ -207,7 +207,7 @@ def test_a_conversation_that_fails_still_shows_its_audience(
 
     fake_service.answer = answer
     failed = as_viewer.get(URL)
-    seen = text(failed.content.decode())
+    seen = response_text(failed)
     assert failed.status_code == 502
     assert sentence in seen
     assert "Brightwater Foods" in seen
@@ -221,12 +221,12 @@ def test_an_outage_shows_the_last_known_audience(
     fake_service.fails(httpx.ConnectError)
     fake_service.sent.clear()
     failed = as_publisher.get(URL)
-    seen = text(failed.content.decode())
+    seen = response_text(failed)
     assert failed.status_code == 504
     assert "Showing the last known state" in seen
     assert "Brightwater Foods" in seen
     assert "Pressroom doesn’t store conversations" in seen
-    assert 'aria-disabled="true"' in failed.content.decode()
+    assert 'aria-disabled="true"' in failed.text
     assert {request.url.path for request in fake_service.sent} == {"/v0/pages/page_1/audiences"}
 
 
@@ -284,7 +284,7 @@ def test_an_outdated_position_counts_from_the_live_version(
     assert "1 message and 0 changes since version 1 was created, 1 Mar 09:00." in text(html)
     assert "The published position in the service’s data is out of date." in text(html)
     assert html.index('id="m2"') < html.index('id="published"') < html.index('id="m3"')
-    file = as_viewer.get(URL + "export/?format=markdown").content.decode()
+    file = as_viewer.get(URL + "export/?format=markdown").text
     assert "*Version 1, which is live, was created here.*" in file
     poll_url = poll_url_in(html)
     assert as_viewer.get(poll_url).status_code == 204
@@ -317,12 +317,12 @@ def test_pending_changes_are_listed_with_their_states(
     assert "Original text changed" in seen
     assert "From message 1" in seen
     assert "2 aren’t linked to a message." in seen
-    shown = [
+    visible_ids = [
         element.attributes["data-kinds"]
         for element in elements(board, "div")
         if "data-kinds" in element.attributes and "hidden" not in element.attributes
     ]
-    assert shown == ["moved"]
+    assert visible_ids == ["moved"]
 
 
 def test_what_is_inferred_is_said_once_for_the_page(
@@ -371,7 +371,7 @@ def test_odd_values_of_a_conversation_are_shown_as_received(
     assert html.count("<strong>there</strong>") == html.count("<strong>again</strong>") == 1
     exported = as_viewer.get(f"{URL}export/?format=json").json()
     assert exported["messages"] == conversation["messages"]
-    written = as_viewer.get(f"{URL}export/?format=markdown").content.decode()
+    written = as_viewer.get(f"{URL}export/?format=markdown").text
     assert "A message that is text" in written
 
 
@@ -483,7 +483,7 @@ def test_a_search_by_htmx_returns_the_matches_only(
         message(messageId="b", toolCalls=[call()]),
     ]
     answer = as_viewer.get(URL + "?q=ada", headers=FOUND)
-    [part] = [e for e in elements(answer.content.decode()) if e.attributes.get("id") == "found"]
+    [part] = [e for e in elements(answer.text) if e.attributes.get("id") == "found"]
     assert part.attributes["data-messages"].split() == ["m2"]
     assert part.attributes["data-calls"] == "m2-1"
     assert b"<html" not in answer.content
@@ -510,10 +510,10 @@ def test_a_middling_result_comes_when_its_fold_is_opened(
     inside = as_viewer.get(
         fold.attributes["hx-get"], headers={"HX-Request": "true", "HX-Target": "m1-1-in"}
     )
-    assert "word word" in inside.content.decode()
+    assert "word word" in inside.text
     assert b"<html" not in inside.content
     page = as_viewer.get(fold.attributes["hx-get"])
-    assert "call 1 of message 1" in text(page.content.decode())
+    assert "call 1 of message 1" in response_text(page)
 
 
 def test_a_large_result_shows_head_size_and_download(
@@ -630,7 +630,7 @@ def test_an_export_writes_a_number_as_the_service_does(
     as_viewer: Client, conversation: dict[str, Any], moment: str
 ) -> None:
     conversation["messages"] = [message(timestamp=json.loads(moment))]
-    file = as_viewer.get(URL + "export/?format=json").content.decode()
+    file = as_viewer.get(URL + "export/?format=json").text
     assert f'"timestamp": {moment},' in file or f'"timestamp": {moment}\n' in file
 
 
@@ -648,7 +648,7 @@ def test_a_markdown_export_stays_inside_its_fences(
         )
     ]
     file = as_viewer.get(URL + "export/?format=markdown")
-    written = file.content.decode()
+    written = file.text
     assert file["Content-Type"] == "text/markdown; charset=utf-8"
     assert written.startswith("# Conversation: Brightwater Foods\n\n1 message.\n")
     assert "## 1. Agent (inferred)\n\n2023-11-14 22:13:20 UTC" in written
@@ -675,12 +675,12 @@ def test_new_messages_are_added_to_the_thread_and_counted(
     conversation["messages"] = [message()]
     poll_url = poll_url_in(read(as_viewer))
     conversation["messages"] = [message(), message(messageId="b", content="Later.")]
-    first = as_viewer.get(poll_url).content.decode()
+    first = as_viewer.get(poll_url).text
     assert "1 new message." in text(first)
     assert visible(first) == ["m2"]
     assert 'hx-swap-oob="beforeend:#thread"' in first
     conversation["messages"] = [*conversation["messages"], message(messageId="c")]
-    second = as_viewer.get(poll_url_in(first)).content.decode()
+    second = as_viewer.get(poll_url_in(first)).text
     assert "2 new messages." in text(second)
     assert visible(second) == ["m3"]
 
@@ -692,7 +692,7 @@ def test_first_messages_bring_their_whole_page(
     places = {element.attributes.get("id") for element in elements(html)}
     assert {"talk", "no-messages"} <= places
     conversation["messages"] = [message(), message(messageId="b", content="Later.")]
-    newer = as_viewer.get(poll_url_in(html)).content.decode()
+    newer = as_viewer.get(poll_url_in(html)).text
     tools = newer.split('hx-swap-oob="beforebegin:#talk"')[1]
     [form] = elements(tools, "form")
     assert form.attributes["hx-get"] == URL
@@ -701,7 +701,7 @@ def test_first_messages_bring_their_whole_page(
     assert 'hx-swap-oob="delete:#no-messages"' in newer
     assert "2 new messages." in text(newer)
     conversation["messages"].append(message(messageId="c"))
-    assert 'hx-swap-oob="beforeend:#thread"' in as_viewer.get(poll_url_in(newer)).content.decode()
+    assert 'hx-swap-oob="beforeend:#thread"' in as_viewer.get(poll_url_in(newer)).text
 
 
 def test_new_messages_are_counted_wherever_the_page_counts(
@@ -713,7 +713,7 @@ def test_new_messages_are_counted_wherever_the_page_counts(
     new = message(messageId="b", changes=[{"newValue": "x"}], timestamp=AFTER_LIVE)
     conversation["messages"] = [message(), new]
     page = {"HX-Request": "true", "HX-Current-URL": f"http://testserver{URL}?show=changes&q=a"}
-    html = as_viewer.get(poll_url, headers=page).content.decode()
+    html = as_viewer.get(poll_url, headers=page).text
     parts = {name: html.split(f'hx-swap-oob="morph:#{name}"')[1] for name in COUNTING}
     assert "Conversation 2 (1 new)" in text(parts["tabs"])
     assert "All 2 Errors 0 Changes 1" in text(parts["filters"])
@@ -729,7 +729,7 @@ def test_changed_messages_are_reported_and_polling_ends(
     conversation["messages"] = [message()]
     poll_url = poll_url_in(read(as_viewer))
     conversation["messages"] = [message(content="Rewritten."), message(messageId="b")]
-    html = as_viewer.get(poll_url).content.decode()
+    html = as_viewer.get(poll_url).text
     assert "Messages have changed since you opened this page." in text(html)
     assert visible(html) == []
     assert "hx-get" not in html
@@ -740,7 +740,7 @@ def test_the_head_is_the_same_on_every_tab(as_viewer: Client, conversation: dict
     conversation["messages"] = [message()]
     conversation["pendingChanges"] = [{"changeId": "chg_1", "newValue": "reefer"}]
     tabs = [URL, URL.replace("conversation/", ""), URL.replace("conversation/", "versions/")]
-    pages = [as_viewer.get(tab).content.decode() for tab in tabs]
+    pages = [as_viewer.get(tab).text for tab in tabs]
     # The overview has the buttons beside its texts.
     heads = {text(html.split('id="head"')[1].split('id="head-tools"')[0]) for html in pages}
     assert len(heads) == 1
@@ -755,7 +755,7 @@ def test_the_count_of_pending_changes_is_updated(
     conversation["messages"] = [message()]
     poll_url = poll_url_in(read(as_viewer))
     conversation["pendingChanges"] = [{"changeId": "chg_1", "newValue": "reefer"}]
-    html = as_viewer.get(poll_url).content.decode()
+    html = as_viewer.get(poll_url).text
     assert "1 pending change" in text(html.split('hx-swap-oob="morph:#published-state"')[1])
 
 
@@ -769,7 +769,7 @@ def test_the_current_text_names_the_live_version(
     second = {"versionId": "ver_2", "versionNumber": 2, "supplementaryContext": "Runs 71 trucks."}
     live = wire.live_version(**second)
     seed_audiences(wire.audience(latestVersion=live, publishedVersion=live))
-    part = as_viewer.get(poll_url_in(page)).content.decode()
+    part = as_viewer.get(poll_url_in(page)).text
     assert "version 2, live" in text(part.split('hx-swap-oob="morph:#context"')[1])
 
 
@@ -780,7 +780,7 @@ def test_changed_context_is_rendered_and_announced_once(
     poll_url = poll_url_in(read(as_viewer))
     conversation["pendingChanges"] = [{"changeId": "chg_1", "newValue": "reefer"}]
     conversation["context"] = {"currentMetaTitle": "Kestrel"}
-    html = as_viewer.get(poll_url).content.decode()
+    html = as_viewer.get(poll_url).text
     assert "Pending changes updated: 1 pending." in text(html)
     assert "Context updated" in text(html)
     assert "Pending changes 1" in text(html.split('hx-swap-oob="morph:#pending"')[1])
@@ -800,7 +800,7 @@ def test_pending_changes_rendered_again_stay_filtered(
     ]
     conversation["context"] = {"currentMetaTitle": "Kestrel"}
     page = {"HX-Request": "true", "HX-Current-URL": f"http://testserver{URL}?pending=moved&q=a"}
-    html = as_viewer.get(poll_url, headers=page).content.decode()
+    html = as_viewer.get(poll_url, headers=page).text
     hidden = [
         element.attributes["data-kinds"]
         for element in elements(html, "div")
@@ -817,7 +817,7 @@ def test_a_changed_published_position_is_reported_with_a_link(
     conversation["messages"] = [message()]
     poll_url = poll_url_in(read(as_viewer))
     conversation["conversation"] = {"publishedMessageId": "msg_1"}
-    html = as_viewer.get(poll_url).content.decode()
+    html = as_viewer.get(poll_url).text
     assert "The published position changed." in text(html)
     assert as_viewer.get(poll_url_in(html)).status_code == 204
 
@@ -828,11 +828,11 @@ def test_a_failed_poll_is_reported_once_and_recovers(
     poll_url = poll_url_in(read(as_viewer))
     answer = fake_service.answer
     fake_service.fails(httpx.ConnectError)
-    failed = as_viewer.get(poll_url).content.decode()
+    failed = as_viewer.get(poll_url).text
     assert "Couldn’t check for new messages." in text(failed)
     assert as_viewer.get(poll_url_in(failed)).status_code == 204
     fake_service.answer = answer
-    assert text(as_viewer.get(poll_url_in(failed)).content.decode()) == ""
+    assert response_text(as_viewer.get(poll_url_in(failed))) == ""
 
 
 @pytest.mark.parametrize("query", ["", "?count=x&since=-1", "?count=99999999999", "?count=5"])

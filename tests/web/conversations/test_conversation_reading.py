@@ -17,7 +17,7 @@ NOON = 1_772_539_200  # 3 March 2026, 12:00 UTC, in seconds
 HOUR = 3_600
 
 
-def shown(
+def thread_of(
     *messages: dict[str, Any], live: dict[str, Any] | None = None, **differs: Any
 ) -> ConversationThread:
     conversation = Conversation.model_validate(
@@ -28,7 +28,7 @@ def shown(
 
 
 def parts(**message: Any) -> list[ThreadPart]:
-    return shown(message).messages[0].parts
+    return thread_of(message).messages[0].parts
 
 
 def text_part(text: str, kind: str | None = "text") -> dict[str, Any]:
@@ -74,7 +74,7 @@ def test_no_word_of_parts_or_content_is_lost(texts: list[str], content: str) -> 
 def test_an_agent_is_named_on_evidence_alone() -> None:
     evidence = [
         message.evidence
-        for message in shown(
+        for message in thread_of(
             {"content": "I am the agent."},
             {"reasoning": "Hm."},
             {"toolCalls": [{"name": "x"}], "changes": [{"newValue": "y"}]},
@@ -86,7 +86,7 @@ def test_an_agent_is_named_on_evidence_alone() -> None:
 
 def test_days_and_idle_hours_are_in_the_viewers_zone() -> None:
     with timezone.override("Pacific/Auckland"):  # 13 hours ahead of UTC in March
-        result = shown(
+        result = thread_of(
             {"timestamp": NOON - 2 * HOUR},
             {"timestamp": NOON - 2 * HOUR + 60},
             {"timestamp": NOON * 1000},
@@ -113,11 +113,11 @@ def test_days_and_idle_hours_are_in_the_viewers_zone() -> None:
 def test_no_timestamp_is_too_odd(timestamps: list[float | None]) -> None:
     messages = [{"timestamp": None if at is None else float(at % 10**300)} for at in timestamps]
     with timezone.override("Pacific/Kiritimati"):
-        assert len(shown(*messages).messages) == len(timestamps)
+        assert len(thread_of(*messages).messages) == len(timestamps)
 
 
 def test_the_line_follows_the_published_message() -> None:
-    result = shown(
+    result = thread_of(
         {"messageId": "a", "changes": [{}]},
         {"messageId": "b"},
         {"messageId": "c", "changes": [{}, {}]},
@@ -133,7 +133,7 @@ def sent_hourly(count: int) -> list[dict[str, Any]]:
 
 
 def test_a_marker_with_no_later_message_is_current() -> None:
-    conversation = shown(
+    conversation = thread_of(
         *sent_hourly(4),
         live={"createdAt": "2026-03-03T13:30:00Z"},
         conversation={"publishedMessageId": "m1"},
@@ -143,7 +143,7 @@ def test_a_marker_with_no_later_message_is_current() -> None:
 
 
 def test_an_outdated_marker_yields_to_the_live_version() -> None:
-    conversation = shown(
+    conversation = thread_of(
         *sent_hourly(4),
         live={"createdAt": "2026-03-03T14:30:00Z", "versionNumber": 7},
         conversation={"publishedMessageId": "m0"},
@@ -165,7 +165,7 @@ def test_an_outdated_marker_yields_to_the_live_version() -> None:
 def test_a_marker_without_readable_times_is_uncertain(
     live: dict[str, Any] | None, timestamp: float | None
 ) -> None:
-    conversation = shown(
+    conversation = thread_of(
         *sent_hourly(1),
         {"messageId": "b", "timestamp": timestamp},
         live=live,
@@ -175,12 +175,12 @@ def test_a_marker_without_readable_times_is_uncertain(
 
 
 def test_a_marker_at_the_end_is_current_without_times() -> None:
-    conversation = shown({"messageId": "a"}, conversation={"publishedMessageId": "a"})
+    conversation = thread_of({"messageId": "a"}, conversation={"publishedMessageId": "a"})
     assert conversation.line.marker is Marker.CURRENT
 
 
 def test_a_published_message_that_is_missing_has_no_line() -> None:
-    result = shown({"messageId": "a"}, conversation={"publishedMessageId": "zz"})
+    result = thread_of({"messageId": "a"}, conversation={"publishedMessageId": "zz"})
     assert (result.published_number, result.published_elsewhere, result.after_line) == (
         None,
         True,
@@ -189,12 +189,12 @@ def test_a_published_message_that_is_missing_has_no_line() -> None:
 
 
 def test_messages_without_a_unique_id_are_found_by_number() -> None:
-    result = shown({"messageId": "a"}, {}, {"messageId": "b"}, {"messageId": "b"}).messages
+    result = thread_of({"messageId": "a"}, {}, {"messageId": "b"}, {"messageId": "b"}).messages
     assert [item.key for item in result] == ["a", "@2", "@3", "@4"]
 
 
 def test_a_pending_change_links_to_its_message() -> None:
-    result = shown(
+    result = thread_of(
         {"content": "x"},
         {"changes": [{"changeId": "c1"}]},
         pendingChanges=[{"changeId": "c1"}, {"changeId": "c2"}, {}],

@@ -15,7 +15,7 @@ from dashboard.notifications.models import Delivery
 from dashboard.notifications.sending import deliver_pending
 from tests.conftest import logged_in
 from tests.support.clock import stopped
-from tests.support.html import text
+from tests.support.html import response_text
 
 pytestmark = pytest.mark.django_db
 CHANGE = "/accounts/settings/notifications/email/"
@@ -36,7 +36,7 @@ def vera(vera: User) -> User:
 
 
 def say(response: Any) -> str:
-    return text(response.content.decode())
+    return response_text(response)
 
 
 def link_for(client: Client, address: str) -> str:

@@ -10,7 +10,7 @@ from dashboard.notifications.models import Follow
 from dashboard.notifications.preferences import MAX_FOLLOWS, is_followed
 from tests.support import wire
 from tests.support.fake_service import FakeService
-from tests.support.html import text
+from tests.support.html import response_text, text
 from tests.support.seeding import seed_audiences, seed_pages
 from tests.web.every_page import answer
 
@@ -38,16 +38,14 @@ def press(client: Client, page_id: str, audience_id: str = "", **more: Any) -> A
 def test_the_button_says_whether_it_is_followed(
     as_viewer: Client, vera: User, address: str, audience_id: str
 ) -> None:
-    assert "Unfollow" not in as_viewer.get(address).content.decode()
+    assert "Unfollow" not in as_viewer.get(address).text
     assert press(as_viewer, "page_1", audience_id)["Location"] == PAGE
     assert is_followed(vera, "page_1", audience_id)
-    assert "Unfollow" in as_viewer.get(address).content.decode()
+    assert "Unfollow" in as_viewer.get(address).text
 
 
 def test_with_scripts_the_button_alone_is_replaced(as_viewer: Client, vera: User) -> None:
-    button, _, badges = (
-        press(as_viewer, "page_1", headers=HTMX).content.decode().partition("</form>")
-    )
+    button, _, badges = press(as_viewer, "page_1", headers=HTMX).text.partition("</form>")
     assert text(button) == "Unfollow"
     assert "<button" not in badges
     as_viewer.post(FOLLOW, {"page_id": "page_1", "followed": ""}, headers=HTMX)
@@ -64,21 +62,21 @@ def test_whoever_follows_too_much_is_told_why_it_failed(as_viewer: Client, vera:
     Follow.objects.bulk_create(
         Follow(user=vera, page_id=f"page_{n}", created_at=now) for n in range(2, MAX_FOLLOWS + 2)
     )
-    response = press(as_viewer, "page_1", headers=HTMX).content.decode()
+    response = press(as_viewer, "page_1", headers=HTMX).text
     assert "which is the maximum" in text(response)
     assert not is_followed(vera, "page_1")
 
 
 def test_the_settings_list_what_is_followed(as_viewer: Client, vera: User) -> None:
     press(as_viewer, "page_1", "aud_1")
-    assert "Brightwater Foods On Fleet telematics" in text(as_viewer.get(SETTINGS).content.decode())
+    assert "Brightwater Foods On Fleet telematics" in response_text(as_viewer.get(SETTINGS))
     as_viewer.post(FOLLOW, {"page_id": "page_1", "audience_id": "aud_1", "next": SETTINGS})
-    assert "Nothing followed." in text(as_viewer.get(SETTINGS).content.decode())
+    assert "Nothing followed." in response_text(as_viewer.get(SETTINGS))
 
 
 def test_what_is_gone_from_the_record_can_be_unfollowed(as_viewer: Client, vera: User) -> None:
     Follow.objects.create(user=vera, page_id="page_9", created_at="2026-03-01T09:00:00Z")
-    page = text(as_viewer.get(SETTINGS).content.decode())
+    page = response_text(as_viewer.get(SETTINGS))
     assert "page_9 No longer in Pressroom" in page
     as_viewer.post(FOLLOW, {"page_id": "page_9"})
     assert not is_followed(vera, "page_9")

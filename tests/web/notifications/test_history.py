@@ -9,31 +9,31 @@ from dashboard.notifications.kinds import KINDS
 from dashboard.notifications.models import Notification
 from dashboard.web.notifications.views import LOOKS
 from dashboard.web.ui.query_params import PAGE_SIZE
-from tests.support.html import elements, text
+from tests.support.html import elements, page_text, response_text
 from tests.support.seeding import seed_event, seed_notification
 
 pytestmark = pytest.mark.django_db
 LIST = "/notifications/"
 
 
-def shown(client: Client, address: str = LIST) -> str:
-    return text(client.get(address).content.decode())
+def list_text(client: Client, url: str = LIST) -> str:
+    return page_text(client, url)
 
 
 def test_without_notifications_the_page_says_what_will_be_there(as_viewer: Client) -> None:
-    assert "No notifications yet" in shown(as_viewer)
-    assert "No unread notifications" in shown(as_viewer, f"{LIST}?state=unread")
+    assert "No notifications yet" in list_text(as_viewer)
+    assert "No unread notifications" in list_text(as_viewer, f"{LIST}?state=unread")
 
 
 def test_each_entry_is_a_sentence(vera: User, as_viewer: Client) -> None:
     seed_notification(vera)
-    assert "Publishing version 1 of Brightwater Foods failed." in shown(as_viewer)
+    assert "Publishing version 1 of Brightwater Foods failed." in list_text(as_viewer)
 
 
 def test_a_name_in_a_sentence_is_text(vera: User, as_viewer: Client) -> None:
     seed_event(facts={"doing": "<b>Publishing</b>"})
     seed_notification(vera)
-    assert "&lt;b&gt;Publishing" in as_viewer.get(LIST).content.decode()
+    assert "&lt;b&gt;Publishing" in as_viewer.get(LIST).text
 
 
 @pytest.mark.same_on_any_database
@@ -44,7 +44,7 @@ def test_every_kind_of_event_has_its_look() -> None:
 def test_the_filter_leaves_out_what_was_read(vera: User, as_viewer: Client) -> None:
     seed_notification(vera, 1)
     seed_notification(vera, 2, read_at=timezone.now())
-    page = shown(as_viewer, f"{LIST}?state=unread")
+    page = list_text(as_viewer, f"{LIST}?state=unread")
     assert "version 1" in page
     assert "version 2" not in page
 
@@ -53,13 +53,13 @@ def test_more_are_loaded_below(vera: User, as_viewer: Client) -> None:
     for number in range(PAGE_SIZE + 1):
         seed_notification(vera, number)
     page = as_viewer.get(LIST)
-    assert "Load more" in page.content.decode()
-    assert "version 0 of" not in text(page.content.decode())
+    assert "Load more" in page.text
+    assert "version 0 of" not in response_text(page)
     oldest = vera_ids(vera)[1]
     headers = {"HX-Request": "true", "HX-Target": "more"}
     more = as_viewer.get(LIST, {"before": oldest}, headers=headers)
-    assert "version 0 of" in text(more.content.decode())
-    assert "<html" not in more.content.decode()
+    assert "version 0 of" in response_text(more)
+    assert "<html" not in more.text
 
 
 def vera_ids(user: User) -> list[int]:
@@ -69,7 +69,7 @@ def vera_ids(user: User) -> list[int]:
 
 def links(client: Client) -> list[str]:
     """Return where the notifications lead."""
-    html = client.get(LIST).content.decode()
+    html = client.get(LIST).text
     return [
         a.attributes["href"] for a in elements(html, "a") if a.attributes.get("class") == "lead"
     ]
@@ -83,7 +83,7 @@ def test_each_is_a_link_to_what_it_is_about(vera: User, as_viewer: Client) -> No
 def test_a_get_marks_nothing_as_read(vera: User, as_viewer: Client) -> None:
     notification = seed_notification(vera)
     assert as_viewer.get(f"{LIST}{notification.pk}/read/").status_code == 405
-    shown(as_viewer)
+    list_text(as_viewer)
     notification.refresh_from_db()
     assert notification.read_at is None
 
@@ -109,12 +109,12 @@ def test_one_is_marked_as_read_in_its_place(vera: User, as_viewer: Client, place
     response = as_viewer.post(
         f"{LIST}{notification.pk}/read/", headers={"HX-Request": "true", "HX-Target": row}
     )
-    assert f'<li class="notice" id="{row}"' in response.content.decode()
-    assert "Mark as read" not in text(response.content.decode())
+    assert f'<li class="notice" id="{row}"' in response.text
+    assert "Mark as read" not in response_text(response)
 
 
 def test_all_are_marked_as_read_without_scripts(vera: User, as_viewer: Client) -> None:
     newest = seed_notification(vera)
     response = as_viewer.post(f"{LIST}read/", {"until": newest.pk}, follow=True)
     assert response.redirect_chain == [(LIST, 302)]
-    assert "Mark all as read" not in text(response.content.decode())
+    assert "Mark all as read" not in response_text(response)

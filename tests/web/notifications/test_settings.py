@@ -9,7 +9,7 @@ from django.test import Client
 from dashboard.notifications.kinds import KINDS
 from dashboard.notifications.models import Channel
 from dashboard.notifications.preferences import get_settings, read_matrix
-from tests.support.html import elements, text
+from tests.support.html import elements, response_text, text
 
 pytestmark = pytest.mark.django_db
 SETTINGS = "/accounts/settings/notifications/"
@@ -23,7 +23,7 @@ FORM = {
 
 
 def page(client: Client) -> str:
-    return client.get(SETTINGS).content.decode()
+    return client.get(SETTINGS).text
 
 
 def boxes(html: str) -> dict[str, bool]:
@@ -41,10 +41,10 @@ def save(client: Client, **changes: Any) -> Any:
 
 
 def test_the_matrix_has_a_box_per_event_and_channel(as_viewer: Client) -> None:
-    shown = boxes(page(as_viewer))
-    assert len(shown) == len(KINDS) * len(Channel)
-    assert shown["publish_failed:email"]
-    assert not shown["publish_finished:email"]
+    boxes_before = boxes(page(as_viewer))
+    assert len(boxes_before) == len(KINDS) * len(Channel)
+    assert boxes_before["publish_failed:email"]
+    assert not boxes_before["publish_finished:email"]
 
 
 def test_checked_boxes_are_on_and_others_off(as_viewer: Client, vera: User) -> None:
@@ -81,13 +81,13 @@ def test_what_is_invalid_is_said_and_nothing_is_saved(
 ) -> None:
     response = save(as_viewer, **changes)
     assert response.status_code == 422
-    assert problem in text(response.content.decode())
+    assert problem in response_text(response)
     assert get_settings(vera).pk is None
     assert {kind for kind, channel in read_matrix(vera) if channel == "in_app"} == set(KINDS)
 
 
 def test_with_an_error_nothing_that_was_entered_is_lost(as_viewer: Client) -> None:
-    html = save(as_viewer, quiet_to="").content.decode()
+    html = save(as_viewer, quiet_to="").text
     assert [cell for cell, is_on in boxes(html).items() if is_on] == FORM["cells"]
     assert 'value="19:00"' in html
     assert '<option value="9" selected>' in html
@@ -106,4 +106,4 @@ def test_without_an_address_the_page_says_so(as_viewer: Client, vera: User, sett
 
 
 def test_the_settings_are_a_tab_of_ones_own(as_viewer: Client) -> None:
-    assert f'href="{SETTINGS}"' in as_viewer.get("/accounts/settings/").content.decode()
+    assert f'href="{SETTINGS}"' in as_viewer.get("/accounts/settings/").text

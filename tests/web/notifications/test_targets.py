@@ -1,7 +1,5 @@
 """Webhooks of one's own, and of teams."""
 
-from typing import Any
-
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -11,7 +9,7 @@ from dashboard.notifications.sending import deliver_pending
 from dashboard.notifications.targets import add_target, reveal_secret
 from tests.support.clock import stopped
 from tests.support.hook_receiver import HookReceiver
-from tests.support.html import text
+from tests.support.html import response_text, text
 from tests.support.second_factors import confirm
 from tests.support.seeding import seed_target
 from tests.web.releases.conftest import hidden
@@ -33,19 +31,15 @@ def url(target: WebhookTarget, step: str = "") -> str:
     return f"{SETTINGS}webhooks/{target.pk}/{step}"
 
 
-def said(response: Any) -> str:
-    return text(response.content.decode())
-
-
 def test_without_webhooks_the_settings_say_what_follows(as_viewer: Client) -> None:
-    assert "No webhooks, so the column “Webhook” has no effect yet." in said(
+    assert "No webhooks, so the column “Webhook” has no effect yet." in response_text(
         as_viewer.get(SETTINGS)
     )
 
 
 def test_one_is_added_and_listed(as_viewer: Client) -> None:
-    assert "My channel added." in said(as_viewer.post(NEW, FORM, follow=True))
-    assert "My channel Slack On" in said(as_viewer.get(SETTINGS))
+    assert "My channel added." in response_text(as_viewer.post(NEW, FORM, follow=True))
+    assert "My channel Slack On" in response_text(as_viewer.get(SETTINGS))
 
 
 def test_a_repeated_form_leads_to_its_webhook(as_viewer: Client) -> None:
@@ -73,9 +67,9 @@ def test_invalid_input_is_explained_and_kept(
 ) -> None:
     response = as_viewer.post(NEW, FORM | changes)
     assert response.status_code == 422
-    assert problem in said(response)
-    for typed in ({"name": FORM["name"], "url": FORM["url"]} | changes).values():
-        assert typed in response.content.decode()
+    assert problem in response_text(response)
+    for value in ({"name": FORM["name"], "url": FORM["url"]} | changes).values():
+        assert value in response.text
     assert not WebhookTarget.objects.exists()
 
 
@@ -88,20 +82,20 @@ def test_one_is_renamed_and_turned_off(as_viewer: Client, target: WebhookTarget)
 def test_a_wrong_change_keeps_what_was_typed(as_viewer: Client, target: WebhookTarget) -> None:
     response = as_viewer.post(url(target), {"name": "Quiet", "url": "mailto:x"})
     assert response.status_code == 422
-    assert 'value="Quiet"' in response.content.decode()
+    assert 'value="Quiet"' in response.text
     target.refresh_from_db()
     assert target.name == "My channel"
 
 
 def test_a_disabled_receiver_says_why(as_viewer: Client, target: WebhookTarget) -> None:
     WebhookTarget.objects.update(is_active=False, off_reason="The receiver responded 410.")
-    assert "Pressroom turned it off. The receiver responded 410." in said(
+    assert "Pressroom turned it off. The receiver responded 410." in response_text(
         as_viewer.get(url(target))
     )
 
 
 def test_one_is_deleted_after_a_confirmation(as_viewer: Client, target: WebhookTarget) -> None:
-    assert "Delete My channel?" in said(as_viewer.get(url(target, "delete/")))
+    assert "Delete My channel?" in response_text(as_viewer.get(url(target, "delete/")))
     assert WebhookTarget.objects.exists()
     as_viewer.post(url(target, "delete/"))
     assert not WebhookTarget.objects.exists()
@@ -115,20 +109,20 @@ def test_a_test_shows_what_the_receiver_responded(
     WebhookTarget.objects.update(url=receiver.url)
     receiver.responses = [(status, {})]
     page = as_viewer.post(url(target, "test/"), follow=True)
-    assert "Sending a test, queued" in said(page)
-    assert "No worker is running, so it waits for one." in said(page)
+    assert "Sending a test, queued" in response_text(page)
+    assert "No worker is running, so it waits for one." in response_text(page)
     assert not receiver.received
     second = as_viewer.post(url(target, "test/"), follow=True)
-    assert "Not sent: your last test has no result yet." in said(second)
+    assert "Not sent: your last test has no result yet." in response_text(second)
     poll = {"HX-Request": "true", "HX-Target": "test-poll"}
-    waiting = as_viewer.get(f"{url(target)}?polls=0", headers=poll).content.decode()
+    waiting = as_viewer.get(f"{url(target)}?polls=0", headers=poll).text
     assert "polls=1" in waiting
     deliver_pending("worker-1")
-    result = as_viewer.get(f"{url(target)}?polls=1", headers=poll).content.decode()
+    result = as_viewer.get(f"{url(target)}?polls=1", headers=poll).text
     assert f'data-tone="{tone}"' in result
     assert sentence in text(result)
     assert "hx-get" not in result
-    assert sentence in said(as_viewer.get(url(target)))
+    assert sentence in response_text(as_viewer.get(url(target)))
     assert len(receiver.received) == 1
 
 
@@ -137,24 +131,24 @@ def test_tests_are_limited(
 ) -> None:
     stopped(monkeypatch)  # They are counted by the minute.
     last = [as_viewer.post(url(target, "test/"), follow=True) for _ in range(21)][-1]
-    assert "too many tests" in said(last)
+    assert "too many tests" in response_text(last)
 
 
 def test_the_secret_is_shown_after_the_password_only(
     as_viewer: Client, vera: User, target: WebhookTarget
 ) -> None:
     secret = reveal_secret(target)
-    assert secret not in as_viewer.get(url(target)).content.decode()
+    assert secret not in as_viewer.get(url(target)).text
     assert as_viewer.get(url(target, "secret/"))["Location"].startswith("/accounts/again/")
     confirm(as_viewer, vera)
     response = as_viewer.get(url(target, "secret/"))
-    assert secret in response.content.decode()
+    assert secret in response.text
     assert "no-store" in response["Cache-Control"]
 
 
 def test_a_webhook_for_slack_has_no_secret(as_administrator: Client) -> None:
     target = seed_target()
-    assert "Show secret" not in said(as_administrator.get(url(target)))
+    assert "Show secret" not in response_text(as_administrator.get(url(target)))
     assert as_administrator.get(url(target, "secret/")).status_code == 404
 
 
@@ -172,7 +166,7 @@ def test_administrators_add_one_of_a_team_with_its_events(as_administrator: Clie
     as_administrator.post(f"{NEW}?team=1", fields)
     target = WebhookTarget.objects.get()
     assert (target.user_id, target.kinds) == (None, ["publish_failed", "release_held"])
-    assert "Team webhook" in said(as_administrator.get(url(target)))
+    assert "Team webhook" in response_text(as_administrator.get(url(target)))
 
 
 def test_the_events_of_a_team_can_be_changed(as_administrator: Client) -> None:
@@ -185,6 +179,6 @@ def test_the_events_of_a_team_can_be_changed(as_administrator: Client) -> None:
 
 def test_those_of_teams_are_for_administrators(as_publisher: Client) -> None:
     target = seed_target()
-    assert "Team webhooks" not in said(as_publisher.get(SETTINGS))
+    assert "Team webhooks" not in response_text(as_publisher.get(SETTINGS))
     assert as_publisher.get(url(target)).status_code == 403
     assert as_publisher.post(f"{NEW}?team=1", FORM).status_code == 403

@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from tests.support import wire
-from tests.support.html import elements, text
+from tests.support.html import elements, response_text, text
 from tests.support.seeding import seed_pages, seed_publication
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +22,7 @@ def _a_page_was_seen(db: None) -> None:
 
 
 def overview(client: Client) -> str:
-    return client.get("/").content.decode()
+    return client.get("/").text
 
 
 def is_hidden(html: str) -> bool:
@@ -62,7 +62,7 @@ def test_the_newest_five_are_one_paragraph(as_viewer: Client) -> None:
 def test_a_poll_updates_the_section(as_viewer: Client) -> None:
     seed_publication(3)
     html = as_viewer.get("/", headers={"HX-Request": "true", "HX-Target": "flight"})
-    assert f"{WORDS} Brightwater Foods, version 3" in text(html.content.decode())
+    assert f"{WORDS} Brightwater Foods, version 3" in response_text(html)
 
 
 def test_missing_names_are_replaced_by_ids(as_viewer: Client) -> None:

@@ -21,7 +21,7 @@ from tests.conftest import logged_in
 from tests.support import wire
 from tests.support.clock import stopped
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
+from tests.support.html import elements, page_html, response_text, text
 from tests.support.one_audience import serve
 from tests.support.seeding import seed_audiences, seed_pages, seed_publication
 
@@ -33,11 +33,8 @@ SUCCEEDED = AttemptResult(Outcome.ACCEPTED)
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-def get(client: Client, address: str = "/", *, target: str = "", status: int = 200) -> str:
-    headers = {"HX-Request": "true", "HX-Target": target} if target else {}
-    response = client.get(address, headers=headers)
-    assert response.status_code == status
-    return response.content.decode()
+def get(client: Client, url: str = "/", *, target: str = "", status: int = 200) -> str:
+    return page_html(client, url, target, status=status)
 
 
 def operation(actor: User, key: str, ending: AttemptResult, **differs: Any) -> Operation:
@@ -114,9 +111,12 @@ def test_the_overview_calls_no_service(as_viewer: Client, fake_service: FakeServ
 def test_an_unknown_outcome_has_a_check_button(as_publisher: Client, paula: User) -> None:
     operation(paula, "k1", UNKNOWN, at=timezone.now() - timedelta(days=40))
     html = get(as_publisher)
-    shown = section(html, "Needs attention")
-    assert "Publish version 2, Brightwater Foods The service didn't respond within 30 s." in shown
-    assert "Check now" in shown
+    section_text = section(html, "Needs attention")
+    assert (
+        "Publish version 2, Brightwater Foods The service didn't respond within 30 s."
+        in section_text
+    )
+    assert "Check now" in section_text
     actions = [e.attributes.get("action") for e in elements(html, "form")]
     assert "/activity/k1/check/" in actions
 
@@ -129,7 +129,7 @@ def test_check_now_stays_on_the_overview(
     fields = {e.attributes["name"]: e.attributes["value"] for e in elements(form, "input")}
     response = as_publisher.post("/activity/k1/check/", fields, follow=True)
     assert response.redirect_chain == [("/", 302)]
-    assert "Publish version 2: Outcome unknown. Last check:" in text(response.text)
+    assert "Publish version 2: Outcome unknown. Last check:" in response_text(response)
 
 
 def test_failures_never_displace_an_unknown_outcome(as_publisher: Client, paula: User) -> None:
@@ -202,8 +202,8 @@ def test_a_failed_update_is_resolved_by_all_its_fields(
     change(ada, "failed", FAILED, url="https://a.example", events=["form.submitted"])
     for number, body in enumerate(later):
         change(ada, f"done {number}", SUCCEEDED, **body)
-    shown = section(get(as_administrator), "Needs attention")
-    assert ("422: No such version." in shown) is is_shown
+    section_text = section(get(as_administrator), "Needs attention")
+    assert ("422: No such version." in section_text) is is_shown
 
 
 def test_a_version_queued_unusually_long_needs_attention(as_viewer: Client) -> None:
@@ -289,8 +289,8 @@ def test_dialog_and_overview_show_the_same_times(
     operation(paula, "k1", SUCCEEDED)
     serve(fake_service, latest)
     html = get(as_publisher)
-    shown = section(html, "Needs attention")
-    assert "Versions typically take 50 s, 95% within 1 min 10 s." in shown
+    section_text = section(html, "Needs attention")
+    assert "Versions typically take 50 s, 95% within 1 min 10 s." in section_text
     assert ": median 50 s, 95% within 1 min 10 s." in text(html)
     dialog = get(
         as_publisher, "/pages/page_1/audiences/aud_1/versions/ver_2/publish/progress/?operation=k1"
@@ -311,9 +311,9 @@ def test_a_chart_keeps_its_day_past_midnight(
     seed_pages(wire.page())
     seed_audiences(wire.audience(publishedVersion=live, latestVersion=live))
     stopped(monkeypatch, at=midnight - timedelta(seconds=seconds_before), tick_s=1)
-    shown = text(get(as_viewer))
-    charts_begin_there = f"per day, {first_day:%-d %B} to" in shown
-    assert (" 40 s " in shown) is charts_begin_there
+    section_text = text(get(as_viewer))
+    charts_begin_there = f"per day, {first_day:%-d %B} to" in section_text
+    assert (" 40 s " in section_text) is charts_begin_there
 
 
 # In progress
@@ -462,11 +462,11 @@ def test_it_shows_what_changed_since_the_last_visit(
     operation(paula, "k1", SUCCEEDED)
     PageRecord.objects.update(first_seen_at=timezone.now() - timedelta(days=9))
     visited(vera, ago=timedelta(hours=2))
-    shown = section(get(as_viewer), "Since your last visit")
-    assert "1 version went live: Brightwater Foods, version 1" in shown
-    assert "Audiences: 0 updated, 1 new" in shown
-    assert "Pages: 1 updated, 0 new" in shown
-    assert "Operations: 1 accepted" in shown
+    section_text = section(get(as_viewer), "Since your last visit")
+    assert "1 version went live: Brightwater Foods, version 1" in section_text
+    assert "Audiences: 0 updated, 1 new" in section_text
+    assert "Pages: 1 updated, 0 new" in section_text
+    assert "Operations: 1 accepted" in section_text
 
 
 def test_own_publishes_are_not_listed_as_changes(
@@ -558,9 +558,9 @@ def live_now(number: int = 1, *, days_ago: int = 0) -> dict[str, Any]:
 def test_counts_show_how_much_of_the_total_is_loaded(as_viewer: Client) -> None:
     seed_pages(wire.page(audiencesCount=7), total=1204)
     seed_audiences(wire.audience())
-    shown = text(get(as_viewer))
-    assert "“Load the rest” does it at once. 1,204 1 loaded. Load the rest" in shown
-    assert "Audiences 1+ of 7, 1 live" in shown
+    section_text = text(get(as_viewer))
+    assert "“Load the rest” does it at once. 1,204 1 loaded. Load the rest" in section_text
+    assert "Audiences 1+ of 7, 1 live" in section_text
 
 
 def test_charts_have_a_title_and_a_table(as_viewer: Client, paula: User) -> None:
@@ -613,8 +613,8 @@ def test_health_reflects_the_requests_made(as_viewer: Client, fake_service: Fake
 def test_the_last_eight_operations_are_listed(as_viewer: Client, paula: User) -> None:
     for number in range(9):
         operation(paula, f"k{number}", SUCCEEDED)
-    shown = section(get(as_viewer), "Recent operations")
-    assert shown.count("paula Publish version 2") == 8
+    section_text = section(get(as_viewer), "Recent operations")
+    assert section_text.count("paula Publish version 2") == 8
 
 
 def test_the_number_of_queries_is_constant(
@@ -645,8 +645,8 @@ def test_administrators_see_how_to_fix_a_rejected_key(
 ) -> None:
     fake_service.answers(401)
     as_viewer.get("/people/")
-    seen = text(as_viewer.get("/").content.decode())
+    seen = response_text(as_viewer.get("/"))
     assert "API key rejected" in seen
     assert "Contact an administrator." in seen
     assert "SERVICE_API_KEY" not in seen
-    assert "Set a valid SERVICE_API_KEY" in text(as_administrator.get("/").content.decode())
+    assert "Set a valid SERVICE_API_KEY" in response_text(as_administrator.get("/"))

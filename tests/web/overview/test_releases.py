@@ -19,7 +19,7 @@ from dashboard.releases.models import (
     WorkerHeartbeat,
 )
 from tests.support import wire
-from tests.support.html import elements, text
+from tests.support.html import elements, response_text, text
 from tests.support.seeding import seed_pages
 
 pytestmark = pytest.mark.django_db
@@ -55,7 +55,7 @@ def release(user: User, state: ReleaseState, *, items: int = 2, **differs: Any) 
 
 def section(client: Client, heading: str, **headers: str) -> str:
     """Return the text from one heading to the next."""
-    html = client.get("/", headers=headers or None).content.decode()
+    html = client.get("/", headers=headers or None).text
     return text(html.split(f">{heading}", 1)[1].split("<h2", 1)[0])
 
 
@@ -69,11 +69,11 @@ def test_what_is_scheduled_is_listed_by_its_time(as_viewer: Client, paula: User)
     release(paula, ReleaseState.SCHEDULED, name="Later", due_at=in_minutes + timedelta(days=2))
     release(paula, ReleaseState.SCHEDULED, name="Sooner", due_at=in_minutes)
     heartbeat()
-    shown = section(as_viewer, "Scheduled")
-    assert shown.index("Sooner") < shown.index("Later")
-    assert "2 versions, Paula" in shown
-    assert "in 2 h 05 min" in shown
-    assert "Scheduler last active" in shown
+    section_text = section(as_viewer, "Scheduled")
+    assert section_text.index("Sooner") < section_text.index("Later")
+    assert "2 versions, Paula" in section_text
+    assert "in 2 h 05 min" in section_text
+    assert "Scheduler last active" in section_text
 
 
 def test_a_schedule_without_a_worker_is_marked(as_viewer: Client, paula: User) -> None:
@@ -93,25 +93,25 @@ def test_a_held_release_needs_attention_with_its_reason(as_viewer: Client, paula
         hold_reason="Version 5 was created after you reviewed version 4.",
         held_at=timezone.now(),
     )
-    html = as_viewer.get("/").content.decode()
-    shown = section(as_viewer, "Needs attention")
-    assert "Winter wording, 2 versions" in shown
-    assert "Version 5 was created after you reviewed version 4. Nothing was sent" in shown
+    html = as_viewer.get("/").text
+    section_text = section(as_viewer, "Needs attention")
+    assert "Winter wording, 2 versions" in section_text
+    assert "Version 5 was created after you reviewed version 4. Nothing was sent" in section_text
     assert "(1) Overview" in text(html)
     assert f"/releases/{held.pk}/" in {e.attributes.get("href") for e in elements(html, "a")}
 
 
 def test_a_running_release_is_in_progress_and_polled(as_viewer: Client, paula: User) -> None:
     release(paula, ReleaseState.RUNNING, started_at=timezone.now())
-    shown = section(as_viewer, "Versions in progress")
-    assert "Winter wording 1 of 2 sent, 1 live" in shown
-    assert "Refreshes in" in shown
+    section_text = section(as_viewer, "Versions in progress")
+    assert "Winter wording 1 of 2 sent, 1 live" in section_text
+    assert "Refreshes in" in section_text
 
 
 def test_drafts_and_past_releases_are_left_out(as_viewer: Client, paula: User) -> None:
     for state in (ReleaseState.DRAFT, ReleaseState.FINISHED, ReleaseState.CANCELED):
         release(paula, state)
-    assert "Winter wording" not in text(as_viewer.get("/").content.decode())
+    assert "Winter wording" not in response_text(as_viewer.get("/"))
 
 
 def test_many_releases_take_no_more_queries_than_one(as_viewer: Client, paula: User) -> None:

@@ -12,7 +12,7 @@ from django.test import Client
 from dashboard.ledger.models import Operation
 from dashboard.page_drafts.models import PageDraft
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
+from tests.support.html import elements, response_text, text
 from tests.support.matrix import sampled
 from tests.support.page_form import (
     HTMX,
@@ -84,10 +84,10 @@ def test_bad_input_is_reported_and_kept_unsaved(
     wrong: dict[tuple[str, str], Any] = {}
     # A run submits the one half, and leaves the fields of the other in the test below.
     for field, bad, words in sampled(BAD, pytestconfig, turn=0, of=2):
-        html = as_publisher.post(NEW, form | typed(**{field: bad})).content.decode()
-        found = values(html)
-        others = {name: WHOLE[name] for name in WHOLE if name in found and name != field}
-        lost = {name: found[name] for name in others if found[name] != others[name]}
+        html = as_publisher.post(NEW, form | typed(**{field: bad})).text
+        field_values = values(html)
+        others = {name: WHOLE[name] for name in WHOLE if name in field_values and name != field}
+        lost = {name: field_values[name] for name in others if field_values[name] != others[name]}
         if words not in problems(html) or lost:
             wrong[field, bad[:40]] = {"expected": words, "shown": problems(html), "lost": lost}
     assert wrong == {}
@@ -98,7 +98,7 @@ def test_bad_input_is_reported_and_kept_unsaved(
 def left(client: Client, field: str, form: dict[str, str]) -> str:
     response = client.post(f"{NEW}field/", form | {"left": field}, headers=HTMX)
     assert response.status_code == 200
-    return response.content.decode()
+    return response.text
 
 
 @pytest.mark.same_on_any_database
@@ -145,10 +145,10 @@ def test_too_many_rows_are_reported_and_kept(
 ) -> None:
     count = 1_000 if pytestconfig.getoption("exhaustive") else 100
     many = {f"scripts.{n}.name": f"Script {n}" for n in range(count)}
-    html = as_publisher.post(NEW, form_fields(as_publisher) | typed(**many)).content.decode()
+    html = as_publisher.post(NEW, form_fields(as_publisher) | typed(**many)).text
     assert f"Scripts: {count:,} rows; the limit is 50." in problems(html)
-    found = values(html)
-    assert [n for n in range(count) if found[f"scripts.{n}.name"] != f"Script {n}"] == []
+    field_values = values(html)
+    assert [n for n in range(count) if field_values[f"scripts.{n}.name"] != f"Script {n}"] == []
     assert len(offered(as_publisher)) == 1
     assert bodies(fake_service) == []
 
@@ -157,14 +157,14 @@ def test_too_many_nested_rows_are_reported_too(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     many = {f"footerLinks.0.links.{n}.text": f"Link {n}" for n in range(51)}
-    html = as_publisher.post(NEW, typed(**many)).content.decode()
+    html = as_publisher.post(NEW, typed(**many)).text
     assert "Links: 51 rows; the limit is 50." in problems(html)
     assert 'href="#footerLinks.0"' in html
 
 
 def test_two_actions_can_t_share_an_id(as_publisher: Client, fake_service: FakeService) -> None:
     twice = {"actions.1.actionId": "book", "actions.1.buttonTitle": "Another"}
-    html = as_publisher.post(NEW, typed(**twice)).content.decode()
+    html = as_publisher.post(NEW, typed(**twice)).text
     assert "Action 2, Action ID: Action 1 already uses this ID." in problems(html)
     assert bodies(fake_service) == []
 
@@ -185,10 +185,8 @@ def test_an_unreadably_large_form_is_rejected_with_a_reason(
     client.force_login(paula)
     response = client.post(NEW, urlencode(typed(**much)), content_type=FORM)
     assert response.status_code == 413
-    assert "Nothing was sent. The limit is 20,000 fields and 2.5 MB." in text(
-        response.content.decode()
-    )
-    assert "The draft may be missing your latest changes." in text(response.content.decode())
+    assert "Nothing was sent. The limit is 20,000 fields and 2.5 MB." in response_text(response)
+    assert "The draft may be missing your latest changes." in response_text(response)
     assert (bodies(fake_service), Operation.objects.count()) == ([], 0)
 
 
@@ -206,5 +204,5 @@ def test_a_draft_too_large_is_refused_in_its_status(
 def test_a_draft_with_an_invalid_key_is_not_found(
     as_publisher: Client, fake_service: FakeService, address: str
 ) -> None:
-    html = as_publisher.get(address, follow=True).content.decode()
+    html = as_publisher.get(address, follow=True).text
     assert "Draft not found" in text(html)

@@ -16,7 +16,7 @@ from dashboard.ledger.recording import record_page
 from tests.conftest import logged_in
 from tests.support import wire
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
+from tests.support.html import elements, response_text, text
 from tests.support.page_form import NEW, WHOLE, bodies, creates, problems, typed, values
 
 REQUIRED = {"name", "brandId", "pageContext"}
@@ -64,7 +64,7 @@ SENT = {
 
 
 def test_required_fields_are_marked(as_publisher: Client) -> None:
-    html = as_publisher.get(NEW).content.decode()
+    html = as_publisher.get(NEW).text
     marked = [e for e in elements(html) if "required" in e.attributes.get("class", "").split()]
     assert {e.attributes.get("for") for e in marked} == {*REQUIRED, None}
     assert html.split('class="label required">')[1].startswith("Page type")
@@ -121,7 +121,7 @@ def test_create_and_add_another_leads_to_an_empty_form(
     creates(fake_service)
     response = as_publisher.post(NEW, typed(another="1"), follow=True)
     assert response.redirect_chain == [(NEW, 302)]
-    html = response.content.decode()
+    html = response.text
     assert "Created “Spring outbound”." in text(html)
     assert values(html)["name"] == ""
 
@@ -147,7 +147,7 @@ def test_errors_appear_at_their_fields_and_nothing_is_sent(
     for differs, words, field in WRONG:
         with subtests.test(**differs):
             response = as_publisher.post(NEW, typed(**differs))
-            html = response.content.decode()
+            html = response.text
             assert response.status_code == 422
             assert words in problems(html)
             assert f'href="#{field}"' in html
@@ -158,11 +158,11 @@ def test_errors_appear_at_their_fields_and_nothing_is_sent(
 def test_everything_typed_is_there_after_an_error(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
-    html = as_publisher.post(NEW, typed(name="")).content.decode()
-    found = values(html)
+    html = as_publisher.post(NEW, typed(name="")).text
+    fields = values(html)
     for name, value in WHOLE.items():
-        if name in found and name != "name":
-            assert found[name] == value
+        if name in fields and name != "name":
+            assert fields[name] == value
     assert "Speak plainly." in html
     assert "count()" in html
     assert '<option value="book" selected>Book a call (book)</option>' in html
@@ -178,7 +178,7 @@ def test_service_messages_appear_at_their_fields(
     blank_first = {"actions.7.url": WHOLE["actions.0.url"], "actions.0.url": ""}
     row = {name: "" for name in WHOLE if name.startswith("actions.0.")}
     response = as_publisher.post(NEW, typed(**row, headerActionId="") | blank_first)
-    html = response.content.decode()
+    html = response.text
     assert response.status_code == 422
     assert "Action 1, URL: No such host" in problems(html)
     field = next(t for t in elements(html, "input") if t.attributes.get("id") == "actions.0.url")
@@ -191,7 +191,7 @@ def test_messages_about_no_field_are_in_the_summary(
 ) -> None:
     errors = [{"path": "tenant", "message": "is closed"}, {"path": "", "message": "Not today"}]
     fake_service.answers(422, json={"errors": errors})
-    html = as_publisher.post(NEW, typed()).content.decode()
+    html = as_publisher.post(NEW, typed()).text
     assert "tenant: is closed" in problems(html)
     assert "Not today" in problems(html)
 
@@ -202,7 +202,7 @@ def test_a_rejected_form_stays_filled(
 ) -> None:
     fake_service.answers(status, json={"detail": "Because"})
     form = typed()
-    html = as_publisher.post(NEW, form).content.decode()
+    html = as_publisher.post(NEW, form).text
     assert f"The service returned {status}: Because" in problems(html)
     assert values(html)["name"] == "Spring outbound"
     assert values(html)["operation_key"] != form["operation_key"]
@@ -217,7 +217,7 @@ def test_reloading_a_rejected_form_sends_nothing(
     fake_service.answers(409, json={"detail": "Because"})
     form = typed()
     as_publisher.post(NEW, form)
-    html = as_publisher.post(NEW, form).content.decode()
+    html = as_publisher.post(NEW, form).text
     assert "This form was already sent" in text(html)
     assert len(bodies(fake_service)) == 1
 
@@ -229,7 +229,7 @@ def test_the_key_of_another_operation_creates_nothing(
     form = typed()
     as_publisher.post(NEW, form)
     response = as_publisher.post(NEW, form | {"name": "Autumn outbound"})
-    html = response.content.decode()
+    html = response.text
     assert response.status_code == 409
     assert "another request has this form’s operation key" in problems(html)
     assert values(html)["name"] == "Autumn outbound"
@@ -246,10 +246,10 @@ def test_a_changed_unresolved_page_needs_a_check_first(
     form = typed()
     as_publisher.post(NEW, form)
     creates(fake_service)
-    html = as_publisher.post(NEW, form | {"name": "Autumn outbound"}).content.decode()
+    html = as_publisher.post(NEW, form | {"name": "Autumn outbound"}).text
     assert "Outcome unknown: the page may already exist. Everything you entered" in text(html)
     second = form | {name: values(html)[name] for name in ("operation_key", "after")}
-    html = as_publisher.post(NEW, second).content.decode()
+    html = as_publisher.post(NEW, second).text
     assert "Check the newest pages first" in problems(html)
     assert len(bodies(fake_service)) == 1
 
@@ -267,13 +267,16 @@ def test_an_unknown_outcome_is_checked_before_a_retry(
     as_publisher: Client, fake_service: FakeService, lose: Any
 ) -> None:
     lose(fake_service)
-    html = as_publisher.post(NEW, typed()).content.decode()
+    html = as_publisher.post(NEW, typed()).text
     assert "Outcome unknown: the page may already exist" in text(html)
     assert Operation.objects.get().outcome == Outcome.UNKNOWN
-    found = values(html)
+    fields = values(html)
     creates(fake_service)
-    second = WHOLE | {"operation_key": found["operation_key"], "after": found["after"]}
-    html = as_publisher.post(NEW, second).content.decode()
+    second = WHOLE | {
+        "operation_key": fields["operation_key"],
+        "after": fields["after"],
+    }
+    html = as_publisher.post(NEW, second).text
     assert "Check the newest pages first" in problems(html)
     assert len(bodies(fake_service)) == 1
     assert as_publisher.post(NEW, second | {"checked_newest": "1"}).status_code == 302
@@ -305,7 +308,7 @@ def test_a_check_that_reads_nothing_leaves_the_outcome_unknown(
     as_publisher.post(NEW, lost)
     page = as_publisher.post(f"/activity/{lost['operation_key']}/check/", follow=True)
     assert Operation.objects.get().outcome == Outcome.UNKNOWN
-    assert "check failed. The service closed the connection" in text(page.content.decode())
+    assert "check failed. The service closed the connection" in response_text(page)
 
 
 def test_a_reload_after_an_unknown_outcome_sends_nothing(
@@ -314,7 +317,7 @@ def test_a_reload_after_an_unknown_outcome_sends_nothing(
     fake_service.fails(httpx.ReadTimeout)
     form = typed()
     as_publisher.post(NEW, form)
-    html = as_publisher.post(NEW, form).content.decode()
+    html = as_publisher.post(NEW, form).text
     assert "the page may already exist" in text(html)
     assert len(bodies(fake_service)) == 1
 
@@ -323,7 +326,7 @@ def test_a_request_never_sent_is_reported_and_recorded(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     fake_service.fails(httpx.ConnectError)
-    html = as_publisher.post(NEW, typed()).content.decode()
+    html = as_publisher.post(NEW, typed()).text
     assert "Couldn't reach the service" in problems(html)
     assert "may already exist" not in text(html)
     assert Operation.objects.get().outcome == Outcome.NOT_SENT
@@ -334,7 +337,7 @@ def test_a_form_without_its_key_is_not_sent(
     as_publisher: Client, fake_service: FakeService, key: str | None
 ) -> None:
     form = WHOLE | ({} if key is None else {"operation_key": key})
-    html = as_publisher.post(NEW, form).content.decode()
+    html = as_publisher.post(NEW, form).text
     assert "had no operation key" in problems(html)
     assert bodies(fake_service) == []
 
@@ -344,14 +347,14 @@ def rows(client: Client, command: str, form: dict[str, str] | None = None, targe
     data = typed() if form is None else form
     response = client.post(f"{NEW}rows/", data | {"rows": command}, headers=headers)
     assert response.status_code == 200
-    return response.content.decode()
+    return response.text
 
 
 def test_adding_a_row_preserves_the_input(as_publisher: Client, fake_service: FakeService) -> None:
     html = rows(as_publisher, "add actions", typed(name=""))
-    found = values(html)
-    assert found["actions.0.url"] == WHOLE["actions.0.url"]
-    assert found["actions.1.url"] == ""
+    fields = values(html)
+    assert fields["actions.0.url"] == WHOLE["actions.0.url"]
+    assert fields["actions.1.url"] == ""
     assert 'class="problems"' not in html
     focused = [
         tag.attributes.get("id") for tag in elements(html) if "data-autofocus" in tag.attributes
@@ -372,8 +375,8 @@ def test_nested_rows_can_be_added_and_removed(
 
 def test_rows_change_places(as_publisher: Client, fake_service: FakeService) -> None:
     two = typed(**{"actions.4.url": "https://b.example", "actions.4.buttonTitle": "Second"})
-    found = values(rows(as_publisher, "up actions.1", two))
-    assert (found["actions.0.buttonTitle"], found["actions.1.buttonTitle"]) == (
+    fields = values(rows(as_publisher, "up actions.1", two))
+    assert (fields["actions.0.buttonTitle"], fields["actions.1.buttonTitle"]) == (
         "Second",
         "Book a call",
     )
@@ -416,7 +419,7 @@ def test_a_list_has_a_limit_of_rows(as_publisher: Client, fake_service: FakeServ
 
 
 def test_checking_sends_nothing(as_publisher: Client, fake_service: FakeService) -> None:
-    html = as_publisher.post(f"{NEW}check/", typed()).content.decode()
+    html = as_publisher.post(f"{NEW}check/", typed()).text
     assert "No problems found" in text(html)
     assert fake_service.sent == []
 
@@ -431,7 +434,7 @@ def test_a_page_can_be_duplicated(as_publisher: Client, fake_service: FakeServic
         headerActionId="a",
     )
     fake_service.answers(200, json=page)
-    html = as_publisher.get(f"{NEW}?from=page_1").content.decode()
+    html = as_publisher.get(f"{NEW}?from=page_1").text
     typed = values(html)
     assert typed["name"] == "Fleet telematics"
     assert typed["actionCardWidgets.0.logos.0.image.altText"] == "Alt"
@@ -460,7 +463,7 @@ def test_a_form_from_the_last_known_page_says_so(
 ) -> None:
     record_page(Page.model_validate(wire.page()))
     fake_service.fails(httpx.ConnectError)
-    html = as_publisher.get(f"{NEW}?from=page_1").content.decode()
+    html = as_publisher.get(f"{NEW}?from=page_1").text
     assert "Filled from the page’s last known state" in text(html)
     assert values(html)["name"] == "Fleet telematics"
 
@@ -468,7 +471,7 @@ def test_a_form_from_the_last_known_page_says_so(
 def test_a_viewer_is_rejected(as_viewer: Client, fake_service: FakeService) -> None:
     for answer in (as_viewer.get(NEW), as_viewer.post(NEW, typed())):
         assert answer.status_code == 403
-        assert "You need the Publisher role to create pages." in text(answer.content.decode())
+        assert "You need the Publisher role to create pages." in response_text(answer)
     assert fake_service.sent == []
 
 

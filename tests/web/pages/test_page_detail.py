@@ -16,7 +16,7 @@ from dashboard.ledger.operations import AttemptResult, Target, begin, end
 from tests.support import wire
 from tests.support.clock import stopped
 from tests.support.fake_service import Answer, FakeService
-from tests.support.html import elements, text
+from tests.support.html import elements, page_html, response_text, text
 
 FULL = wire.page(
     actions=[
@@ -52,25 +52,22 @@ def serving(page: dict[str, Any], *audiences: Any, **envelope: Any) -> Answer:
     return answer
 
 
-def get(client: Client, address: str = "/pages/page_1/", target: str = "") -> str:
-    headers = {"HX-Request": "true", "HX-Target": target} if target else {}
-    response = client.get(address, headers=headers)
-    assert response.status_code == 200, response.content[:500]
-    return response.content.decode()
+def get(client: Client, url: str = "/pages/page_1/", target: str = "") -> str:
+    return page_html(client, url, target)
 
 
 def test_a_page_shows_every_section(as_viewer: Client, fake_service: FakeService) -> None:
     fake_service.answer = serving(FULL, wire.audience())
     html = get(as_viewer)
-    shown = text(html)
+    page_text = text(html)
     assert html.index("<b>First</b>") < html.index("<b>Second</b>")
     assert 'Second</b> <span class="chip">Header</span>' in " ".join(html.split())
     for words in ("Carriers", "Nordlys", "logo_strip", "Legal", "Imprint", "Counter", "Disabled"):
-        assert words in shown
-    assert "5 of 21 fields set" in shown
-    assert "pages.example › fleet › regional" in shown
-    assert "unheardOf" in shown
-    assert "Computed name: Brightwater Foods Group plc" in shown
+        assert words in page_text
+    assert "5 of 21 fields set" in page_text
+    assert "pages.example › fleet › regional" in page_text
+    assert "unheardOf" in page_text
+    assert "Computed name: Brightwater Foods Group plc" in page_text
 
 
 def test_a_page_makes_two_calls_and_few_queries(
@@ -108,7 +105,7 @@ def test_the_audiences_of_a_missing_page_are_404(
     fake_service.answers(404, json={"detail": "Page not found."})
     response = as_viewer.get("/pages/gone/", headers=PART)
     assert response.status_code == 404
-    assert "Page not found." in text(response.content.decode())
+    assert "Page not found." in response_text(response)
 
 
 def test_the_audiences_partial_says_that_they_could_not_load(
@@ -177,11 +174,11 @@ def test_a_page_with_the_spec_minimum_is_shown(
     fake_service.answer = serving(
         page, {}, wire.audience(latestVersion=None, publishedVersion=None)
     )
-    shown = text(get(as_viewer))
+    page_text = text(get(as_viewer))
     for words in ("Unnamed page", "evaporated", "hologram", "No action here has", "No content"):
-        assert words in shown
-    assert "Not returned" in shown
-    assert "Unnamed audience" in shown
+        assert words in page_text
+    assert "Not returned" in page_text
+    assert "Unnamed audience" in page_text
 
 
 def test_an_unreadable_audience_does_not_hide_the_others(
@@ -190,10 +187,10 @@ def test_an_unreadable_audience_does_not_hide_the_others(
     odd_version = wire.version(versionNumber=-9223372036854775809)
     broken = wire.audience(effectiveName="Odd Foods", latestVersion=odd_version)
     fake_service.answer = serving(wire.page(metadata={"title": 7}), broken, wire.audience())
-    shown = text(get(as_viewer))
-    assert "1 item could not be read Odd Foods items.0.latestVersion.versionNumber" in shown
-    assert "Brightwater Foods" in shown
-    assert "1 value could not be read metadata.title" in shown
+    page_text = text(get(as_viewer))
+    assert "1 item could not be read Odd Foods items.0.latestVersion.versionNumber" in page_text
+    assert "Brightwater Foods" in page_text
+    assert "1 value could not be read metadata.title" in page_text
 
 
 def test_an_incomplete_list_of_audiences_says_so(
@@ -313,8 +310,8 @@ def test_each_audience_offers_its_next_action(
         wire.audience(audienceId="aud_5", latestVersion=wire.version(status="archived")),
     ]
     fake_service.answer = serving(wire.page(), *rows)
-    shown = [text(step) for step in steps(get(as_publisher))]
-    assert [words.split(" of ")[0] for words in shown] == [
+    step_texts = [text(step) for step in steps(get(as_publisher))]
+    assert [words.split(" of ")[0] for words in step_texts] == [
         "Publish 2",
         "View progress",
         "Up to date",
@@ -410,10 +407,10 @@ def test_audiences_that_do_not_load_leave_the_page_readable(
         return httpx.Response(200, json=FULL)
 
     fake_service.answer = answer
-    shown = text(get(as_publisher))
-    assert "Couldn’t load the audiences" in shown
-    assert "No list today" in shown
-    assert "Carriers" in shown
+    page_text = text(get(as_publisher))
+    assert "Couldn’t load the audiences" in page_text
+    assert "No list today" in page_text
+    assert "Carriers" in page_text
 
 
 def test_a_page_that_does_not_exist_is_not_found(
@@ -422,7 +419,7 @@ def test_a_page_that_does_not_exist_is_not_found(
     fake_service.answers(404, json={"detail": "Page not found."})
     response = as_viewer.get("/pages/gone/")
     assert response.status_code == 404
-    assert "Page not found." in text(response.content.decode())
+    assert "Page not found." in response_text(response)
 
 
 def test_an_id_of_any_characters_is_requested_unchanged(
@@ -464,9 +461,9 @@ def test_link_groups_and_logos_are_shown_whole(
         ],
     )
     fake_service.answers(200, json=page)
-    html = as_viewer.get("/pages/page_1/").content.decode()
+    html = as_viewer.get("/pages/page_1/").text
     words = text(html)
-    for shown in (
+    for label in (
         "grp",
         "lnk",
         "https://a.example/x",
@@ -475,13 +472,13 @@ def test_link_groups_and_logos_are_shown_whole(
         "Alt",
         "https://i.example/l.svg",
     ):
-        assert shown in words
+        assert label in words
     assert not elements(html, "img")
 
 
 def test_the_json_can_be_copied_as_returned(as_viewer: Client, fake_service: FakeService) -> None:
     fake_service.answers(200, json=wire.page(unheard='"of" <b>'))
-    html = as_viewer.get("/pages/page_1/").content.decode()
+    html = as_viewer.get("/pages/page_1/").text
     copied = [
         t.attributes["data-copy"] for t in elements(html, "button") if "data-copy" in t.attributes
     ]
@@ -497,7 +494,7 @@ def test_an_image_is_linked_and_never_loaded(
     as_viewer: Client, fake_service: FakeService, url: str | None, opens: bool
 ) -> None:
     fake_service.answers(200, json=wire.page(metadata={"ogImageUrl": url}))
-    html = as_viewer.get("/pages/page_1/").content.decode()
+    html = as_viewer.get("/pages/page_1/").text
     assert ("Open image" in html) is opens
     assert not [t for t in elements(html) if t.attributes.get("src", "").startswith("http")]
 

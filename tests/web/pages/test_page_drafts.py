@@ -19,7 +19,7 @@ from dashboard.page_drafts.drafts import DELETE_OLD_DRAFTS
 from dashboard.page_drafts.models import PageDraft
 from tests.conftest import logged_in, person
 from tests.support.fake_service import FakeService
-from tests.support.html import text
+from tests.support.html import response_text, text
 from tests.support.page_form import HTMX, NEW, WHOLE, bodies, creates, form_fields, offered, values
 
 KEEP = "/pages/new/draft/"
@@ -28,7 +28,7 @@ KEEP = "/pages/new/draft/"
 def save(client: Client, form: dict[str, str]) -> str:
     response = client.post(KEEP, form, headers=HTMX)
     assert response.status_code == 200
-    return text(response.content.decode())
+    return response_text(response)
 
 
 def test_a_draft_is_offered_later_and_complete(
@@ -38,7 +38,7 @@ def test_a_draft_is_offered_later_and_complete(
         r"Draft saved \d\d:\d\d:\d\d\.", save(as_publisher, form_fields(as_publisher) | WHOLE)
     )
     [link] = offered(as_publisher)
-    html = as_publisher.get(link).content.decode()
+    html = as_publisher.get(link).text
     typed = values(html)
     assert {name: typed[name] for name in WHOLE if name in typed} == {
         name: value for name, value in WHOLE.items() if name in typed
@@ -94,7 +94,7 @@ def test_every_button_saves_the_draft(
     fake_service.fails(httpx.ConnectError)
     as_publisher.post(f"{NEW}{act}", form_fields(as_publisher) | WHOLE | press)
     [link] = offered(as_publisher)
-    typed = values(as_publisher.get(link).content.decode())
+    typed = values(as_publisher.get(link).text)
     assert typed["actions.0.url"] == WHOLE["actions.0.url"]
     assert ("scripts.1.name" in typed) is ("rows" in press)
 
@@ -115,7 +115,7 @@ def test_two_forms_open_at_once_are_two_drafts(
     save(as_publisher, second | {"name": "The other"})
     as_publisher.post(NEW, first | WHOLE)
     [link] = offered(as_publisher)
-    assert values(as_publisher.get(link).content.decode())["name"] == "The other"
+    assert values(as_publisher.get(link).text)["name"] == "The other"
 
 
 def test_a_resumed_draft_stays_the_same_draft(
@@ -125,14 +125,14 @@ def test_a_resumed_draft_stays_the_same_draft(
     [link] = offered(as_publisher)
     save(as_publisher, form_fields(as_publisher, link) | {"name": "More words"})
     assert offered(as_publisher) == [link]
-    assert values(as_publisher.get(link).content.decode())["name"] == "More words"
+    assert values(as_publisher.get(link).text)["name"] == "More words"
 
 
 def test_a_draft_can_be_discarded(as_publisher: Client, fake_service: FakeService) -> None:
     save(as_publisher, form_fields(as_publisher) | {"name": "No use"})
     [link] = offered(as_publisher)
     response = as_publisher.post(f"{NEW}discard/", {"discard": link.partition("=")[2]}, follow=True)
-    assert "Discarded draft “No use”." in text(response.content.decode())
+    assert "Discarded draft “No use”." in response_text(response)
     assert offered(as_publisher) == []
 
 
@@ -141,7 +141,7 @@ def test_no_user_sees_the_draft_of_another(as_publisher: Client, fake_service: F
     [link] = offered(as_publisher)
     other = logged_in(person("pierre", "Publishers"))
     assert offered(other) == []
-    html = other.get(link, follow=True).content.decode()
+    html = other.get(link, follow=True).text
     assert "Private words" not in html
     assert "Draft not found" in text(html)
     other.post(f"{NEW}discard/", {"discard": link.partition("=")[2]})
@@ -156,7 +156,7 @@ def test_a_form_resumes_after_signing_in_again(
     response = as_publisher.post(NEW, form)
     assert response["Location"].startswith("/accounts/login/?next=/pages/new/%3Fdraft%3D")
     back = as_publisher.post(response["Location"], {"username": "paula", "password": "paula"})
-    html = as_publisher.get(back["Location"]).content.decode()
+    html = as_publisher.get(back["Location"]).text
     assert values(html)["actions.0.url"] == WHOLE["actions.0.url"]
     assert bodies(fake_service) == []
 
@@ -170,7 +170,7 @@ def test_input_after_sign_out_is_saved(
     assert "You’re signed out. Sign in in another tab" in message
     as_publisher.force_login(paula)
     [link] = offered(as_publisher)
-    assert values(as_publisher.get(link).content.decode())["name"] == "Typed signed out"
+    assert values(as_publisher.get(link).text)["name"] == "Typed signed out"
 
 
 def test_adding_a_row_after_sign_out_resumes(
@@ -195,7 +195,7 @@ def test_background_requests_of_the_form_never_navigate(
     client.logout()
     if has_cookie:
         form |= {
-            "csrfmiddlewaretoken": values(client.get("/accounts/login/").content.decode())[
+            "csrfmiddlewaretoken": values(client.get("/accounts/login/").text)[
                 "csrfmiddlewaretoken"
             ]
         }
@@ -215,7 +215,7 @@ def test_a_form_from_an_earlier_session_is_kept_unsent(
 ) -> None:
     client = checking(paula)
     response = client.post(NEW, form_fields(client) | WHOLE | {"csrfmiddlewaretoken": "x" * 64})
-    html = client.get(response["Location"]).content.decode()
+    html = client.get(response["Location"]).text
     assert "Your session changed. Nothing was sent; submit again." in text(html)
     assert values(html)["actions.0.url"] == WHOLE["actions.0.url"]
     assert bodies(fake_service) == []
@@ -228,7 +228,7 @@ def test_a_form_of_another_user_is_saved_for_them(
     other = checking(person("pierre", "Publishers"))
     response = other.post(NEW, form)
     assert response.status_code == 403
-    assert "saved as their draft" in text(response.content.decode())
+    assert "saved as their draft" in response_text(response)
     assert offered(other) == []
     assert len(offered(as_publisher)) == 1
 
@@ -257,7 +257,7 @@ def test_unusual_text_is_saved_unchanged(as_publisher: Client, fake_service: Fak
     assert "tenantId" not in json.loads(draft.fields_json)
     assert draft.fields_json.isascii()
     assert "\0" not in draft.name
-    assert "<script>" not in as_publisher.get(NEW).content.decode().replace('<script src="', "")
+    assert "<script>" not in as_publisher.get(NEW).text.replace('<script src="', "")
 
 
 def test_an_overlong_draft_is_reported_and_not_saved(
@@ -277,7 +277,7 @@ def test_a_user_keeps_their_ten_latest_drafts(
     for number in range(12):
         save(as_publisher, form_fields(as_publisher) | {"name": f"Draft {number}"})
     assert len(offered(as_publisher)) == 10
-    html = text(as_publisher.get(NEW).content.decode())
+    html = response_text(as_publisher.get(NEW))
     assert "Draft 11" in html
     assert "Draft 1 " not in html
 
@@ -300,7 +300,7 @@ def test_a_draft_of_a_possible_page_needs_a_check(
     lose(fake_service)
     as_publisher.post(NEW, form_fields(as_publisher) | WHOLE)
     [link] = offered(as_publisher)
-    html = as_publisher.get(link).content.decode()
+    html = as_publisher.get(link).text
     assert "Outcome unknown: the page may already exist" in text(html)
     assert values(html)["after"] == Operation.objects.get().operation_key
     again = as_publisher.post(NEW, WHOLE | values(html))
@@ -312,10 +312,10 @@ def test_a_required_check_stays_required_after_more_input(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     lose(fake_service)
-    html = as_publisher.post(NEW, form_fields(as_publisher) | WHOLE).content.decode()
+    html = as_publisher.post(NEW, form_fields(as_publisher) | WHOLE).text
     save(as_publisher, WHOLE | values(html))
     [link] = offered(as_publisher)
-    assert "the page may already exist" in text(as_publisher.get(link).content.decode())
+    assert "the page may already exist" in response_text(as_publisher.get(link))
 
 
 def test_a_draft_whose_page_was_found_is_not_offered(
@@ -338,7 +338,7 @@ def test_a_draft_that_was_sent_is_not_offered_after_a_prune(
     call_command("prune", "--older-than", "30")
     assert not Operation.objects.exists()
     [link] = offered(as_publisher)
-    assert "Not sent" in as_publisher.get(link).content.decode()
+    assert "Not sent" in as_publisher.get(link).text
 
 
 def test_the_same_draft_in_two_tabs_is_created_once(

@@ -15,7 +15,7 @@ from dashboard.ledger.recording import record_audiences
 from dashboard.web.live.shell_state import shell_state
 from tests.support import wire
 from tests.support.fake_service import Answer, FakeService
-from tests.support.html import elements, text
+from tests.support.html import elements, response_text, text
 from tests.support.page_list import dated, get, numbered, publish, record
 
 
@@ -109,9 +109,9 @@ def test_loading_more_continues_in_the_same_order(
     more = next(e for e in elements(html, "a") if e.attributes.get("id") == "load-more")
     address = more.attributes["href"]
     rows = get(as_viewer, f"/pages/{address}", target="rows")
-    shown = names_in(html) + names_in(rows)
-    assert len(set(shown)) == 70
-    days = [int(name.removeprefix("page_")) % 28 for name in shown]
+    names = names_in(html) + names_in(rows)
+    assert len(set(names)) == 70
+    days = [int(name.removeprefix("page_")) % 28 for name in names]
     assert days == sorted(days, reverse=True)
 
 
@@ -135,10 +135,10 @@ def test_load_more_continues_after_the_last_row(
     assert "<h1" not in rows
 
 
-def load_more(client: Client, shown: str, address: str) -> str:
+def load_more(client: Client, url: str, address: str) -> str:
     """Load more rows from a URL; return the URL that the browser then has."""
     headers = {"HX-Request": "true", "HX-Target": "rows"}
-    headers["HX-Current-URL"] = f"http://testserver{shown}"
+    headers["HX-Current-URL"] = f"http://testserver{url}"
     return client.get(address, headers=headers)["HX-Replace-Url"]
 
 
@@ -148,17 +148,17 @@ def names_in(html: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("shown", "more", "first"),
+    ("url", "more", "first"),
     [
         ("/pages/", "/pages/?cursor=50&after=50", 0),
         ("/pages/?cursor=10&after=10", "/pages/?cursor=60&after=60", 10),
     ],
 )
 def test_loaded_rows_are_there_on_the_way_back(
-    as_viewer: Client, fake_service: FakeService, shown: str, more: str, first: int
+    as_viewer: Client, fake_service: FakeService, url: str, more: str, first: int
 ) -> None:
     fake_service.answer = part_of(620)
-    html = get(as_viewer, load_more(as_viewer, shown, more))
+    html = get(as_viewer, load_more(as_viewer, url, more))
     assert names_in(html) == [f"page_{number}" for number in range(first, first + 100)]
     assert len(fake_service.sent) == 2
 
@@ -231,8 +231,8 @@ def test_a_rejected_cursor_restarts_the_list_and_says_so(
     headers = {"HX-Request": "true", "HX-Target": target} if target else {}
     response = as_viewer.get("/pages/?cursor=old&after=50", headers=headers)
     assert response.status_code == 200
-    assert "couldn’t continue this list, so it starts over" in text(response.content.decode())
-    assert "1 of 1 page" in text(response.content.decode())
+    assert "couldn’t continue this list, so it starts over" in response_text(response)
+    assert "1 of 1 page" in response_text(response)
     assert response.content.count(b'id="list-pagination"') == 1
     assert response.get("HX-Retarget") == ("#results" if target else None)
 
@@ -329,7 +329,7 @@ def test_typing_returns_results_counts_and_a_clean_url(
     response = as_viewer.get(
         "/pages/?q=number&sort=", headers={"HX-Request": "true", "HX-Target": "results"}
     )
-    html = response.content.decode()
+    html = response.text
     assert "<h1" not in html
     assert 'id="n-status-draft" hx-swap-oob="true">1<' in html
     assert response["HX-Replace-Url"] == "/pages/?q=number"
@@ -422,8 +422,8 @@ def test_loading_the_rest_continues_until_all_pages_are_known(
         response = as_viewer.get(
             f"/pages/{address}", headers={"HX-Request": "true", "HX-Target": "coverage"}
         )
-        parts.append(text(response.content.decode()))
-        polling = [e for e in elements(response.content.decode()) if "hx-trigger" in e.attributes]
+        parts.append(response_text(response))
+        polling = [e for e in elements(response.text) if "hx-trigger" in e.attributes]
         if not polling:
             break
         address = polling[0].attributes["hx-get"]
@@ -440,7 +440,7 @@ def test_loading_the_rest_works_without_scripts(
     fake_service.answer = part_of(120)
     response = as_viewer.get("/pages/?q=number&read=0", follow=True)
     assert response.redirect_chain == [("/pages/?q=number", 302)]
-    assert "120 of 120 pages" in text(response.content.decode())
+    assert "120 of 120 pages" in response_text(response)
 
 
 def test_loading_that_fails_halfway_says_so_and_can_continue(
@@ -488,7 +488,7 @@ def test_without_any_knowledge_a_failure_is_an_error_page(
     failure(fake_service)
     response = as_viewer.get("/pages/")
     assert response.status_code in (502, 504)
-    assert "Try again" in text(response.content.decode())
+    assert "Try again" in response_text(response)
 
 
 def test_a_failed_publish_shows_until_another_succeeds(

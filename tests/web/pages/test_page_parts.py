@@ -39,7 +39,7 @@ def test_actions_come_by_their_index_and_those_without_last(indices: list[float 
 
 
 @pytest.mark.parametrize(
-    ("url", "shown"),
+    ("url", "site"),
     [
         ("https://pages.example/a/b/", "pages.example › a › b"),
         ("https://[broken", "https://[broken"),
@@ -47,9 +47,9 @@ def test_actions_come_by_their_index_and_those_without_last(indices: list[float 
         (None, ""),
     ],
 )
-def test_a_url_is_formatted_as_a_search_engine_does(url: str | None, shown: str) -> None:
+def test_a_url_is_formatted_as_a_search_engine_does(url: str | None, site: str) -> None:
     metadata = MetadataRequest(canonical_url=url)
-    assert search_result(metadata, title="Title").site == shown
+    assert search_result(metadata, title="Title").site == site
 
 
 def test_a_social_card_uses_the_most_specific_title() -> None:
@@ -104,9 +104,9 @@ def test_sorting_audiences_loses_none(audiences: list[dict[str, object]], sort: 
     ]
     state = ListState.parse(AUDIENCES_OF_PAGE, QueryDict(f"sort={sort}"))
     rows = audience_table(response, listed, state).rows
-    shown = sorted((row.name, row.latest and row.latest.version_number) for row in rows)
+    versions = sorted((row.name, row.latest and row.latest.version_number) for row in rows)
     sent = [(item.name or item.audience_id, item.latest_version) for item in response.items]
-    assert shown == sorted((name, latest and latest.version_number) for name, latest in sent)
+    assert versions == sorted((name, latest and latest.version_number) for name, latest in sent)
     if sort == "-latest":
         numbers = [row.latest.version_number for row in rows if row.latest]
         assert numbers == sorted(numbers, reverse=True)

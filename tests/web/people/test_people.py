@@ -19,7 +19,7 @@ from tests.support import wire
 from tests.support.embedded_api_factories import make_person
 from tests.support.fake_service import FakeService
 from tests.support.hostile_strings import PAYLOADS
-from tests.support.html import Element, elements, text
+from tests.support.html import Element, elements, response_text, text
 from tests.support.matrix import sampled
 
 
@@ -49,7 +49,7 @@ def get(client: Client, address: str, target: str = "", **headers: str) -> str:
     sent = {"HX-Request": "true", "HX-Target": target, **headers} if target else headers
     response = client.get(address, headers=sent)
     assert response.status_code == 200
-    return response.content.decode()
+    return response.text
 
 
 def link(html: str, named: str) -> str:
@@ -137,17 +137,17 @@ def test_typing_gets_the_results_and_the_toolbar_updates_only(
 def test_back_undoes_a_search_and_not_a_letter(
     as_viewer: Client, fake_service: FakeService, case: tuple[str, str, str, str]
 ) -> None:
-    shown, typed, header, address = case
+    current_url, words, header, address = case
     fake_service.answers(200, json=wire.envelope(wire.person()))
     headers = {"HX-Request": "true", "HX-Target": "results"}
-    headers["HX-Current-URL"] = f"http://testserver{shown}"
-    response = as_viewer.get("/people/", {"q": typed}, headers=headers)
+    headers["HX-Current-URL"] = f"http://testserver{current_url}"
+    response = as_viewer.get("/people/", {"q": words}, headers=headers)
     assert response[header] == address
     assert len({"HX-Push-Url", "HX-Replace-Url"} & {*response.headers}) == 1
 
 
 @pytest.mark.parametrize(
-    ("shown", "header"),
+    ("current_url", "header"),
     [
         ("/people/?q=person", "HX-Push-Url"),
         ("/people/?q=person&person=prospect_2", "HX-Replace-Url"),
@@ -156,12 +156,12 @@ def test_back_undoes_a_search_and_not_a_letter(
 )
 @pytest.mark.parametrize("status", [200, 500])
 def test_back_closes_a_person_and_goes_through_no_others(
-    as_viewer: Client, fake_service: FakeService, shown: str, header: str, status: int
+    as_viewer: Client, fake_service: FakeService, current_url: str, header: str, status: int
 ) -> None:
     fake_service.answers(status, json=wire.envelope(numbered(1), numbered(2)))
     address = "/people/?q=person&person=prospect_1"
     headers = {"HX-Request": "true", "HX-Target": "person"}
-    headers["HX-Current-URL"] = f"http://testserver{shown}"
+    headers["HX-Current-URL"] = f"http://testserver{current_url}"
     response = as_viewer.get(address, headers=headers)
     assert response[header] == address
     assert len({"HX-Push-Url", "HX-Replace-Url"} & {*response.headers}) == 1
@@ -189,7 +189,7 @@ def test_more_rows_are_appended_and_the_first_is_focused(
 
 
 @pytest.mark.parametrize(
-    ("shown", "address"),
+    ("current_url", "address"),
     [
         ("/people/", "/people/?show=100"),
         ("/people/?person=prospect_7", "/people/?person=prospect_7&show=100"),
@@ -198,15 +198,17 @@ def test_more_rows_are_appended_and_the_first_is_focused(
     ],
 )
 def test_the_url_contains_what_was_loaded(
-    as_viewer: Client, fake_service: FakeService, shown: str, address: str
+    as_viewer: Client, fake_service: FakeService, current_url: str, address: str
 ) -> None:
     fake_service.answer = part_of_250
     headers = {"HX-Request": "true", "HX-Target": "rows"}
-    headers["HX-Current-URL"] = f"http://testserver{shown}"
-    url = "/people/?cursor=c200&after=200&back=0-" if "200" in shown else ""
+    headers["HX-Current-URL"] = f"http://testserver{current_url}"
+    url = "/people/?cursor=c200&after=200&back=0-" if "200" in current_url else ""
     url = url or "/people/?cursor=c50&after=50&back=0-"
     response = as_viewer.get(url, headers=headers)
-    assert response["HX-Replace-Url"] == address.replace("50", "200" if "200" in shown else "50")
+    assert response["HX-Replace-Url"] == address.replace(
+        "50", "200" if "200" in current_url else "50"
+    )
 
 
 def test_a_url_with_loaded_rows_shows_all_of_them(
@@ -295,7 +297,7 @@ def test_a_rejected_cursor_restarts_the_list_with_a_message(
     fake_service.answer = answer
     headers = {"HX-Request": "true", "HX-Target": target} if target else {}
     response = as_viewer.get("/people/?q=ada&cursor=old&after=50", headers=headers)
-    html = response.content.decode()
+    html = response.text
     assert response.status_code == 200
     assert "so it starts over" in text(html)
     assert "1 of 1 match." in text(html)
@@ -376,8 +378,8 @@ def test_a_person_opens_beside_the_list_with_every_field(
     html = get(as_viewer, "/people/")
     panel = get(as_viewer, link(html, "Ada Lovelace"), target="person")
     assert panel.strip().startswith('<aside class="panel sticky" id="person"')
-    for shown in ("2 of 3 people", "analytical.example", "ada-lovelace", "+44 20 7946 0001"):
-        assert shown in text(panel)
+    for current_url in ("2 of 3 people", "analytical.example", "ada-lovelace", "+44 20 7946 0001"):
+        assert current_url in text(panel)
     assert "nickname Countess" in text(panel)
     links = {a.attributes.get("href") for a in elements(panel, "a")}
     assert "mailto:ada%2Bb%3Fbcc%3Deve@x.example" in links
@@ -499,7 +501,7 @@ def test_a_failure_is_shown_in_place_with_the_search(
     headers = {"HX-Request": "true", "HX-Target": target} if target else {}
     address = "/people/?" + urlencode({"q": "ada", "person": "prospect_1"})
     response = as_viewer.get(address, headers=headers)
-    html = response.content.decode()
+    html = response.text
     assert response.status_code == status
     assert message in text(html)
     assert "Try again" in text(html)
@@ -516,8 +518,8 @@ def test_an_unavailable_service_has_a_message(as_viewer: Client, fake_service: F
     fake_service.fails(httpx.ReadTimeout)
     response = as_viewer.get("/people/?q=ada")
     assert response.status_code == 504
-    assert "Service unreachable" in text(response.content.decode())
-    assert "Your search for “ada” is unchanged." in text(response.content.decode())
+    assert "Service unreachable" in response_text(response)
+    assert "Your search for “ada” is unchanged." in response_text(response)
 
 
 @pytest.mark.same_on_any_database
@@ -568,7 +570,7 @@ def test_a_person_without_a_name_is_listed_by_email(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     fake_service.answers(200, json=wire.envelope(wire.person(name="")))
-    html = as_viewer.get("/people/").content.decode()
+    html = as_viewer.get("/people/").text
     row = text(html[html.index('<th scope="row"') :].split("</th>")[0])
     assert row == f"{wire.person()['email']} No name"
 

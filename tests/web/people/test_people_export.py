@@ -10,7 +10,7 @@ from tests.support import wire
 from tests.support.csv_files import csv_lines
 from tests.support.embedded_api_factories import make_person
 from tests.support.fake_service import FakeService
-from tests.support.html import text
+from tests.support.html import response_text
 
 
 def people_of(client: Client, address: str = "/people/export.csv") -> list[list[str]]:
@@ -129,4 +129,4 @@ def test_an_early_export_failure_is_an_error_page(
     response = as_viewer.get("/people/export.csv?q=ada")
     assert response.status_code == 502
     assert "text/html" in response["Content-Type"]
-    assert "Out of paper" in text(response.content.decode())
+    assert "Out of paper" in response_text(response)

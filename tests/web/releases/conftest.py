@@ -14,7 +14,7 @@ from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release
 from dashboard.releases.models import ItemState, Release, ReleaseState, WorkerHeartbeat
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
+from tests.support.html import elements
 from tests.support.many_audiences import Key, ManyAudiences
 
 Draft: TypeAlias = Callable[..., Release]
@@ -53,11 +53,6 @@ def url(release: Release, *steps: str) -> str:
     return "/".join([f"/releases/{release.pk}", *steps, ""])
 
 
-def shown(client: Client, address: str) -> str:
-    """Return the text of a page."""
-    return text(client.get(address).content.decode())
-
-
 def hidden(html: str, name: str) -> str:
     """Return the value of the last field of that name."""
     inputs = [element.attributes for element in elements(html, "input")]
@@ -66,7 +61,7 @@ def hidden(html: str, name: str) -> str:
 
 def decide(client: Client, release: Release, *steps: str, **fields: str) -> Any:
     """Submit the form of a decision as the page of the release shows it."""
-    html = client.get(url(release)).content.decode()
+    html = client.get(url(release)).text
     return client.post(url(release, *steps), {"shown": hidden(html, "shown"), **fields})
 
 
@@ -87,10 +82,10 @@ def live_release(draft: Draft, count: int, *, live: int) -> Release:
 def schedule(client: Client, release: Release, **fields: str) -> Any:
     """Submit the form of the schedule as its page shows it."""
     address = url(release, "schedule")
-    html = client.get(address).content.decode()
-    typed = {"date": "2030-03-12", "time": "14:30", "zone": "Europe/Oslo"}
-    typed |= {name: hidden(html, name) for name in ("shown", "due")}
-    return client.post(address, typed | fields)
+    html = client.get(address).text
+    form = {"date": "2030-03-12", "time": "14:30", "zone": "Europe/Oslo"}
+    form |= {name: hidden(html, name) for name in ("shown", "due")}
+    return client.post(address, form | fields)
 
 
 NEW = "/releases/new/"

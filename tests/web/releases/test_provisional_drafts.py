@@ -11,6 +11,7 @@ from django.utils import timezone
 from dashboard.releases.models import ItemState, Release, ReleaseState
 from dashboard.releases.worker import run_pending
 from tests.conftest import logged_in, person
+from tests.support.html import page_text
 from tests.support.many_audiences import ManyAudiences
 from tests.web.releases.conftest import (
     NEW,
@@ -19,7 +20,6 @@ from tests.web.releases.conftest import (
     hidden,
     live_release,
     schedule,
-    shown,
     url,
     values,
 )
@@ -39,7 +39,7 @@ def is_listed(client: Client) -> bool:
     """Return whether a draft of three versions is in any list."""
     addresses = ("/releases/", "/releases/?state=drafts", "/", "/find/?q=versions")
     with_form = (*addresses, f"{NEW}?audience=page_1/aud_1")
-    matching = {"3 versions" in shown(client, address) for address in with_form}
+    matching = {"3 versions" in page_text(client, address) for address in with_form}
     return matching != {False}
 
 
@@ -60,7 +60,7 @@ def test_a_draft_that_was_only_opened_is_not_listed(
     opened: Release, as_publisher: Client, decision: str
 ) -> None:
     assert not is_listed(as_publisher)
-    assert "Not saved yet." in shown(as_publisher, url(opened))
+    assert "Not saved yet." in page_text(as_publisher, url(opened))
     DECISIONS[decision](as_publisher, opened)
     assert is_listed(as_publisher)
     as_publisher.post(url(opened, "discard"))
@@ -92,20 +92,20 @@ def test_a_retry_stays_unlisted_until_two_people_open_it(
 ) -> None:
     release = live_release(draft, 2, live=1)
     address = as_publisher.post(url(release, "retry"))["Location"]
-    assert "Retry: " not in shown(as_publisher, "/releases/")
-    assert url(release, "retry") in as_publisher.get(url(release)).content.decode()
+    assert "Retry: " not in page_text(as_publisher, "/releases/")
+    assert url(release, "retry") in as_publisher.get(url(release)).text
     as_peter = logged_in(person("peter", "Publishers"))
     assert as_peter.post(url(release, "retry"))["Location"] == address
     # Two people are at it now, so it stays when one of them leaves.
     as_publisher.post(f"{address}discard/")
-    assert "Retry: " in shown(as_publisher, "/releases/")
+    assert "Retry: " in page_text(as_publisher, "/releases/")
 
 
 def test_a_name_of_versions_has_its_creation_time(opened: Release, as_publisher: Client) -> None:
     created = timezone.now().replace(month=3, day=9, hour=14, minute=5)
     Release.objects.update(is_provisional=False, created_at=created)
     for address in ("/releases/", url(opened)):
-        assert "3 versions, 9 Mar, 14:05" in shown(as_publisher, address)
+        assert "3 versions, 9 Mar, 14:05" in page_text(as_publisher, address)
 
 
 def test_a_scheduled_release_can_be_reviewed_and_rescheduled(
@@ -113,8 +113,8 @@ def test_a_scheduled_release_can_be_reviewed_and_rescheduled(
 ) -> None:
     release = draft(2)
     schedule(as_publisher, release)
-    assert "Review: November prices" in shown(as_publisher, "/releases/")
-    html = as_publisher.get(url(release)).content.decode()
+    assert "Review: November prices" in page_text(as_publisher, "/releases/")
+    html = as_publisher.get(url(release)).text
     assert '<p class="due">' in html
     assert "Reschedule…" in html
     assert hidden(html, "shown")
@@ -137,6 +137,6 @@ def test_a_held_release_names_its_next_step(
     if is_held:
         release.items.filter(position=2).update(state=ItemState.HELD, version_number=3)
     Release.objects.update(state=ReleaseState.HELD, hold_reason="It changed.")
-    page = shown(as_publisher, url(release))
+    page = page_text(as_publisher, url(release))
     step = "Review version 3" if is_held else "Continue with 2"
     assert f"It changed. {step}" in page

@@ -9,9 +9,9 @@ from django.test import Client
 from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release, request_check
 from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
-from tests.support.html import elements, text
+from tests.support.html import elements, page_text, response_text, text
 from tests.support.many_audiences import ManyAudiences
-from tests.web.releases.conftest import Draft, decide, hidden, shown, url
+from tests.web.releases.conftest import Draft, decide, hidden, url
 
 MAX_KB = 300
 """Of the first response for 400 items, which a slow line still brings in seconds."""
@@ -28,7 +28,7 @@ def act(client: Client, item: ReleaseItem, action: str, **fields: str) -> Any:
 
 
 def test_items_show_versions_words_and_marks(draft: Draft, as_viewer: Client) -> None:
-    page = shown(as_viewer, url(draft(2)))
+    page = page_text(as_viewer, url(draft(2)))
     assert "Name of aud_1" in page
     assert "Name of aud_1 1 2 +1 −1 Not reviewed" in page
     assert "0 of 2 reviewed" in page
@@ -38,7 +38,7 @@ def test_the_first_item_not_reviewed_is_selected(draft: Draft, as_publisher: Cli
     release = draft(2)
     first, second = items_of(release)
     act(as_publisher, first, "reviewed", shown=first.digest)
-    html = as_publisher.get(url(release)).content.decode()
+    html = as_publisher.get(url(release)).text
     assert f'data-item="{second.pk}"' in html
 
 
@@ -48,7 +48,7 @@ def test_the_selected_item_has_its_difference_and_its_findings(
     release = draft(1)
     service.pending["page_1", "aud_1"] = ["c1", "c2"]
     check_release(release)
-    page = shown(as_viewer, url(release))
+    page = page_text(as_viewer, url(release))
     assert "removed: 10" in page
     assert "inserted: 20" in page
     assert "2 pending changes are not in version 2." in page
@@ -56,25 +56,25 @@ def test_the_selected_item_has_its_difference_and_its_findings(
 
 def test_without_scripts_an_item_opens_by_its_link(draft: Draft, as_viewer: Client) -> None:
     release = draft(2)
-    html = as_viewer.get(url(release)).content.decode()
+    html = as_viewer.get(url(release)).text
     links = [element.attributes.get("href", "") for element in elements(html, "a")]
     second = items_of(release)[1].pk
     assert f"?item={second}" in links
-    page = as_viewer.get(f"{url(release)}?item={second}").content.decode()
+    page = as_viewer.get(f"{url(release)}?item={second}").text
     assert f'data-item="{second}"' in page
 
 
 def test_an_item_of_another_release_is_not_found(draft: Draft, as_viewer: Client) -> None:
-    one, other = draft(1), draft(1)
-    item = items_of(other)[0].pk
-    assert as_viewer.get(f"{url(one)}?item={item}").status_code == 404
+    first, second = draft(1), draft(1)
+    item = items_of(second)[0].pk
+    assert as_viewer.get(f"{url(first)}?item={item}").status_code == 404
 
 
 def test_htmx_gets_the_selected_item_alone(draft: Draft, as_viewer: Client) -> None:
     release = draft(3)
     last = items_of(release)[2]
     headers = {"HX-Request": "true", "HX-Target": "detail"}
-    html = as_viewer.get(f"{url(release)}?item={last.pk}", headers=headers).content.decode()
+    html = as_viewer.get(f"{url(release)}?item={last.pk}", headers=headers).text
     assert "Name of aud_3, 3 of 3" in text(html)
     assert "Name of aud_1" not in html
 
@@ -84,7 +84,7 @@ def test_a_mark_goes_on_to_the_next_item(draft: Draft, as_publisher: Client) -> 
     first, second = items_of(release)
     answer = act(as_publisher, first, "reviewed", shown=first.digest)
     assert answer.url == f"{url(release)}?item={second.pk}#detail"
-    assert "1 of 2 reviewed" in shown(as_publisher, url(release))
+    assert "1 of 2 reviewed" in page_text(as_publisher, url(release))
 
 
 def test_a_mark_by_htmx_changes_list_and_totals(draft: Draft, as_publisher: Client) -> None:
@@ -93,7 +93,7 @@ def test_a_mark_by_htmx_changes_list_and_totals(draft: Draft, as_publisher: Clie
     fields = {"action": "reviewed", "shown": first.digest}
     headers = {"HX-Request": "true", "HX-Target": "detail"}
     answer = as_publisher.post(address, fields, headers=headers)
-    html = answer.content.decode()
+    html = answer.text
     assert f"morph:#item-{first.pk}" in html
     assert "1 of 2 reviewed" in text(html)
     assert "1 not reviewed" in text(html)
@@ -112,7 +112,7 @@ def test_a_mark_on_a_changed_item_is_refused(
     check_release(release)
     answer = act(as_publisher, item, "reviewed", shown=seen)
     assert answer.status_code == 422
-    assert "This version changed since you opened the page." in text(answer.content.decode())
+    assert "This version changed since you opened the page." in response_text(answer)
     item.refresh_from_db()
     assert item.reviewed_at is None
 
@@ -132,7 +132,7 @@ def test_another_version_can_be_chosen(
     item = items_of(release)[0]
     service.change(("page_1", "aud_1"), latestVersion=service.version(("page_1", "aud_1"), 3))
     service.record()
-    html = as_publisher.get(url(release)).content.decode()
+    html = as_publisher.get(url(release)).text
     options = [element.attributes["value"] for element in elements(html, "option")]
     assert "ver_aud_1_3" in options
     act(as_publisher, item, "version", version="ver_aud_1_3")
@@ -144,13 +144,13 @@ def test_a_version_of_another_audience_is_refused(draft: Draft, as_publisher: Cl
     item = items_of(draft(2))[0]
     answer = act(as_publisher, item, "version", version="ver_aud_2_2")
     assert answer.status_code == 422
-    assert "This version belongs to another audience." in text(answer.content.decode())
+    assert "This version belongs to another audience." in response_text(answer)
 
 
 def test_what_cannot_be_rolled_back_is_said_before(
     service: ManyAudiences, draft: Draft, as_publisher: Client
 ) -> None:
-    page = shown(as_publisher, url(draft(1, publishedVersion=None)))
+    page = page_text(as_publisher, url(draft(1, publishedVersion=None)))
     assert "1 first publish can’t be rolled back: Name of aud_1. The API can’t unpublish." in page
 
 
@@ -161,7 +161,7 @@ def test_a_blocked_version_is_not_counted_on_the_button(
     key = ("page_1", "aud_2")
     service.change(key, latestVersion=service.version(key, 2, status="cancelled"))
     check_release(release)
-    page = shown(as_publisher, url(release))
+    page = page_text(as_publisher, url(release))
     assert "1 blocked version won’t be sent: Name of aud_2." in page
     assert "Publish 2 now" in page
 
@@ -170,7 +170,7 @@ def test_a_blocked_version_is_not_counted_on_the_button(
 def test_the_number_is_typed_above_twenty_five(
     draft: Draft, as_publisher: Client, count: int, asks: bool
 ) -> None:
-    assert ("Type 26 to publish now" in shown(as_publisher, url(draft(count)))) is asks
+    assert ("Type 26 to publish now" in page_text(as_publisher, url(draft(count)))) is asks
 
 
 def test_progress_is_polled_until_the_first_check(
@@ -180,7 +180,7 @@ def test_progress_is_polled_until_the_first_check(
     items = items_of(release)
     ReleaseItem.objects.filter(pk__in=[items[1].pk, items[2].pk]).update(checked_at=None, digest="")
     request_check(release)
-    html = as_publisher.get(url(release)).content.decode()
+    html = as_publisher.get(url(release)).text
     assert "Checking 1 of 3…" in text(html)
     assert "Publish 3 now" not in text(html)
     check = next(
@@ -188,21 +188,21 @@ def test_progress_is_polled_until_the_first_check(
     )
     headers = {"HX-Request": "true", "HX-Target": "check"}
     address = check.attributes["hx-get"]
-    assert "Checking 1 of 3…" in text(as_publisher.get(address, headers=headers).content.decode())
+    assert "Checking 1 of 3…" in response_text(as_publisher.get(address, headers=headers))
     check_release(release)
     done = as_publisher.get(address, headers=headers)
     assert done["HX-Retarget"] == "#release"
-    assert "Publish 3 now" in text(done.content.decode())
+    assert "Publish 3 now" in response_text(done)
 
 
 def test_an_empty_release_says_where_to_select(draft: Draft, as_publisher: Client) -> None:
     release = draft(1)
     act(as_publisher, items_of(release)[0], "remove")
-    assert "This release is empty" in shown(as_publisher, url(release))
+    assert "This release is empty" in page_text(as_publisher, url(release))
 
 
 def test_a_viewer_sees_all_of_it_and_no_button(draft: Draft, as_viewer: Client) -> None:
-    html = as_viewer.get(url(draft(2))).content.decode()
+    html = as_viewer.get(url(draft(2))).text
     assert "You need the Publisher role to publish." in text(html)
     main = html[html.index("<main") : html.index("</main>")]
     buttons = [
@@ -218,7 +218,7 @@ def test_a_held_item_can_be_skipped(draft: Draft, as_publisher: Client) -> None:
     Release.objects.filter(pk=release.pk).update(
         state=ReleaseState.HELD, hold_kind="changed", hold_reason="1 version changed."
     )
-    page = shown(as_publisher, url(release))
+    page = page_text(as_publisher, url(release))
     assert "1 version changed." in page
     assert "Continue with 1" in page
     act(as_publisher, held, "skip")
@@ -232,7 +232,7 @@ def test_four_hundred_items_are_light(draft: Draft, as_publisher: Client) -> Non
     release = draft(400)
     answer = as_publisher.get(url(release))
     assert len(answer.content) < MAX_KB * 1000
-    assert hidden(answer.content.decode(), "shown")
+    assert hidden(answer.text, "shown")
 
 
 @pytest.mark.matrix(cells=1)

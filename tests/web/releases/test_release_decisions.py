@@ -18,10 +18,10 @@ from dashboard.releases.models import ItemState, Release, ReleaseState
 from dashboard.releases.worker import run_pending
 from dashboard.web.releases.progress import MAX_EXCERPTS
 from tests.support.csv_files import csv_rows
-from tests.support.html import elements, text
+from tests.support.html import elements, page_text, response_text, text
 from tests.support.many_audiences import ManyAudiences
 from tests.web.approvals.conftest import new_rule
-from tests.web.releases.conftest import Draft, decide, hidden, live_release, schedule, shown, url
+from tests.web.releases.conftest import Draft, decide, hidden, live_release, schedule, url
 
 AMERICAN = {"date_order": "month", "hours": "12"}
 
@@ -29,10 +29,6 @@ AMERICAN = {"date_order": "month", "hours": "12"}
 def state_of(release: Release) -> str:
     release.refresh_from_db()
     return str(release.state)
-
-
-def said(answer: Any) -> str:
-    return text(answer.content.decode())
 
 
 def test_a_release_is_published_by_one_press(draft: Draft, as_publisher: Client) -> None:
@@ -44,27 +40,27 @@ def test_a_release_is_published_by_one_press(draft: Draft, as_publisher: Client)
 
 def test_a_repeated_press_says_it_is_being_published(draft: Draft, as_publisher: Client) -> None:
     release = draft(2)
-    fields = {"shown": hidden(as_publisher.get(url(release)).content.decode(), "shown")}
+    fields = {"shown": hidden(as_publisher.get(url(release)).text, "shown")}
     as_publisher.post(url(release, "publish"), fields)
     again = as_publisher.post(url(release, "publish"), fields, follow=True)
     assert again.redirect_chain == [(url(release), 302)]
-    assert "This release is being published." in said(again)
+    assert "This release is being published." in response_text(again)
 
 
-@pytest.mark.parametrize("typed", ["", "25", "twenty-six"])
+@pytest.mark.parametrize("entered", ["", "25", "twenty-six"])
 def test_a_wrong_number_is_refused_beside_its_field(
-    draft: Draft, as_publisher: Client, typed: str
+    draft: Draft, as_publisher: Client, entered: str
 ) -> None:
     release = draft(26)
-    answer = decide(as_publisher, release, "publish", typed=typed, publishes_others="on")
+    answer = decide(as_publisher, release, "publish", typed=entered, publishes_others="on")
     assert answer.status_code == 422
-    html = answer.content.decode()
+    html = answer.text
     field = next(
         element.attributes
         for element in elements(html, "input")
         if element.attributes.get("id") == "typed"
     )
-    assert (field["value"], field["aria-describedby"]) == (typed, "typed-problem")
+    assert (field["value"], field["aria-describedby"]) == (entered, "typed-problem")
     assert "then type 26." in text(html)
     others = [
         element.attributes
@@ -79,14 +75,14 @@ def test_a_change_since_opening_prevents_publishing(
     service: ManyAudiences, draft: Draft, as_publisher: Client
 ) -> None:
     release = draft(1)
-    seen = hidden(as_publisher.get(url(release)).content.decode(), "shown")
+    seen = hidden(as_publisher.get(url(release)).text, "shown")
     changed = service.version(("page_1", "aud_1"), 2, supplementaryContext="Other words")
     service.change(("page_1", "aud_1"), latestVersion=changed)
     request_check(release)
     check_release(release)
     answer = as_publisher.post(url(release, "publish"), {"shown": seen})
     assert answer.status_code == 422
-    assert "Something changed since you opened this page." in said(answer)
+    assert "Something changed since you opened this page." in response_text(answer)
     assert state_of(release) == ReleaseState.DRAFT
 
 
@@ -114,19 +110,19 @@ def test_a_viewer_decides_nothing(draft: Draft, as_viewer: Client, step: str) ->
     release = draft(1)
     answer = as_viewer.post(url(release, step))
     assert answer.status_code == 403
-    assert "You need the Publisher role to publish." in said(answer)
+    assert "You need the Publisher role to publish." in response_text(answer)
     assert state_of(release) == ReleaseState.DRAFT
 
 
 def test_the_same_schedule_again_leads_to_the_release(draft: Draft, as_publisher: Client) -> None:
     release = draft(2)
-    html = as_publisher.get(url(release, "schedule")).content.decode()
+    html = as_publisher.get(url(release, "schedule")).text
     form = {"date": "2030-03-12", "time": "14:30", "zone": "Europe/Oslo"}
     form |= {name: hidden(html, name) for name in ("shown", "due")}
     first, second = (as_publisher.post(url(release, "schedule"), form) for _ in range(2))
     assert first.url == second.url == url(release)
     later = as_publisher.post(url(release, "schedule"), form | {"time": "15:00"})
-    assert "The schedule was changed since you opened this page." in said(later)
+    assert "The schedule was changed since you opened this page." in response_text(later)
 
 
 def test_a_release_is_scheduled_in_a_zone(draft: Draft, as_publisher: Client) -> None:
@@ -135,7 +131,7 @@ def test_a_release_is_scheduled_in_a_zone(draft: Draft, as_publisher: Client) ->
     release.refresh_from_db()
     assert release.due_at == datetime(2030, 3, 12, 13, 30, tzinfo=UTC)
     assert (release.state, release.time_zone) == (ReleaseState.SCHEDULED, "Europe/Oslo")
-    assert "(12 Mar 2030, 14:30 CET, Europe/Oslo)" in shown(as_publisher, url(release))
+    assert "(12 Mar 2030, 14:30 CET, Europe/Oslo)" in page_text(as_publisher, url(release))
 
 
 @pytest.mark.parametrize("zone", ["Mars/Base", "Etc", "../../etc/passwd"])
@@ -151,13 +147,13 @@ def test_an_unknown_zone_is_shown_in_utc(draft: Draft, as_publisher: Client, zon
         assert as_publisher.get(address).status_code == 200, address
     sentence = f"This machine doesn’t know the time zone {zone}, so the time is shown in UTC."
     for address in (url(release), url(release, "schedule")):
-        assert sentence in shown(as_publisher, address)
-    assert f"12 Mar 2030, 13:30 UTC, {zone} (unknown here)" in shown(as_publisher, "/releases/")
-    html = as_publisher.get(url(release, "schedule")).content.decode()
+        assert sentence in page_text(as_publisher, address)
+    assert f"12 Mar 2030, 13:30 UTC, {zone} (unknown here)" in page_text(as_publisher, "/releases/")
+    html = as_publisher.get(url(release, "schedule")).text
     assert [hidden(html, name) for name in ("date", "time")] == ["2030-03-12", "13:30"]
     assert '<option value="UTC" selected>' in html
     schedule(as_publisher, release, time="15:00", zone="UTC")
-    assert sentence not in shown(as_publisher, url(release))
+    assert sentence not in page_text(as_publisher, url(release))
     Release.objects.filter(pk=release.pk).update(time_zone=zone)
     as_publisher.post(url(release, "cancel"))
     assert state_of(release) == ReleaseState.CANCELED
@@ -166,9 +162,9 @@ def test_an_unknown_zone_is_shown_in_utc(draft: Draft, as_publisher: Client, zon
 
 def test_an_hour_that_occurs_twice_is_asked_for(draft: Draft, as_publisher: Client) -> None:
     release = draft(1)
-    typed = {"date": "2030-10-27", "time": "02:30"}
-    answer = schedule(as_publisher, release, **typed)
-    html = answer.content.decode()
+    entered = {"date": "2030-10-27", "time": "02:30"}
+    answer = schedule(as_publisher, release, **entered)
+    html = answer.text
     assert answer.status_code == 422
     assert "02:30 occurs twice on 27 Oct 2030." in text(html)
     assert "First 02:30 CEST, 00:30 UTC" in text(html)
@@ -177,7 +173,7 @@ def test_an_hour_that_occurs_twice_is_asked_for(draft: Draft, as_publisher: Clie
         for element in elements(html, "input")
     }
     assert (values["date"], values["time"]) == ("2030-10-27", "02:30")
-    schedule(as_publisher, release, **typed, fold="second")
+    schedule(as_publisher, release, **entered, fold="second")
     release.refresh_from_db()
     assert release.due_at == datetime(2030, 10, 27, 1, 30, tzinfo=UTC)
 
@@ -199,9 +195,9 @@ def test_a_planned_release_names_its_moved_hour(
     schedule(as_publisher, release, date="2030-03-31", time="02:30")
     save_preferences(paula, **formats)
     for _ in range(2):
-        assert sentence in shown(as_publisher, url(release))
+        assert sentence in page_text(as_publisher, url(release))
     schedule(as_publisher, release, date="2030-03-31", time="03:30")
-    assert "doesn’t exist" not in shown(as_publisher, url(release))
+    assert "doesn’t exist" not in page_text(as_publisher, url(release))
 
 
 @pytest.mark.parametrize(
@@ -214,11 +210,11 @@ def test_a_repeated_hour_follows_the_viewer_s_format(
     release = draft(1)
     save_preferences(paula, **formats)
     answer = schedule(as_publisher, release, date="2030-10-27", time="02:30")
-    assert sentence in said(answer)
+    assert sentence in response_text(answer)
 
 
 @pytest.mark.parametrize(
-    ("field", "typed", "sentence"),
+    ("field", "entered", "sentence"),
     [
         ("date", "2030-02-30", "Enter a valid date"),
         ("time", "25:00", "Enter a valid time"),
@@ -227,21 +223,21 @@ def test_a_repeated_hour_follows_the_viewer_s_format(
     ],
 )
 def test_a_bad_moment_is_explained_and_kept(
-    draft: Draft, as_publisher: Client, field: str, typed: str, sentence: str
+    draft: Draft, as_publisher: Client, field: str, entered: str, sentence: str
 ) -> None:
     release = draft(1)
-    answer = schedule(as_publisher, release, **{field: typed, "publishes_others": "on"})
-    html = answer.content.decode()
+    answer = schedule(as_publisher, release, **{field: entered, "publishes_others": "on"})
+    html = answer.text
     assert answer.status_code == 422
     assert sentence in text(html)
-    assert f'value="{typed}"' in html
+    assert f'value="{entered}"' in html
     assert state_of(release) == ReleaseState.DRAFT
 
 
 def test_a_schedule_is_changed_and_canceled(draft: Draft, as_publisher: Client) -> None:
     release = draft(1)
     schedule(as_publisher, release)
-    html = as_publisher.get(url(release, "schedule")).content.decode()
+    html = as_publisher.get(url(release, "schedule")).text
     assert 'value="14:30"' in html
     schedule(as_publisher, release, time="15:00", zone="UTC")
     release.refresh_from_db()
@@ -254,13 +250,13 @@ def test_a_foreign_schedule_is_not_replaced_unseen(draft: Draft, as_publisher: C
     release = draft(1)
     of_draft = {"due": ""}
     schedule(as_publisher, release)
-    html = as_publisher.get(url(release, "schedule")).content.decode()
+    html = as_publisher.get(url(release, "schedule")).text
     for seen in (of_draft, {"due": hidden(html, "due")}):
         schedule(as_publisher, release, time="15:00")
         answer = schedule(as_publisher, release, time="16:00", **seen)
         assert answer.status_code == 422
-        assert "The schedule was changed since you opened this page." in said(answer)
-        assert 'value="16:00"' in answer.content.decode()
+        assert "The schedule was changed since you opened this page." in response_text(answer)
+        assert 'value="16:00"' in answer.text
     release.refresh_from_db()
     assert release.due_at == datetime(2030, 3, 12, 14, 0, tzinfo=UTC)
 
@@ -268,7 +264,7 @@ def test_a_foreign_schedule_is_not_replaced_unseen(draft: Draft, as_publisher: C
 def test_a_canceled_schedule_is_not_made_again(draft: Draft, as_publisher: Client) -> None:
     release = draft(1)
     schedule(as_publisher, release)
-    due = hidden(as_publisher.get(url(release, "schedule")).content.decode(), "due")
+    due = hidden(as_publisher.get(url(release, "schedule")).text, "due")
     as_publisher.post(url(release, "schedule", "cancel"))
     assert schedule(as_publisher, release, due=due).status_code == 422
     assert state_of(release) == ReleaseState.DRAFT
@@ -286,21 +282,21 @@ def test_a_scheduled_release_without_a_worker_has_a_banner(
 ) -> None:
     release = draft(1)
     schedule(as_publisher, release)
-    assert "The scheduler isn’t running" in shown(as_publisher, url(release))
+    assert "The scheduler isn’t running" in page_text(as_publisher, url(release))
 
 
 def test_with_a_worker_it_has_none(draft: Draft, worker: None, as_publisher: Client) -> None:
     release = draft(1)
     schedule(as_publisher, release)
-    assert "The scheduler isn’t running" not in shown(as_publisher, url(release))
+    assert "The scheduler isn’t running" not in page_text(as_publisher, url(release))
 
 
 def test_a_running_release_is_stopped(draft: Draft, as_publisher: Client) -> None:
     release = draft(2)
     decide(as_publisher, release, "publish")
-    assert "Stop after this one" in shown(as_publisher, url(release))
+    assert "Stop after this one" in page_text(as_publisher, url(release))
     as_publisher.post(url(release, "stop"))
-    page = shown(as_publisher, url(release))
+    page = page_text(as_publisher, url(release))
     assert "Stopping" in page
     assert "Stop after this one" not in page
 
@@ -309,7 +305,7 @@ def test_a_draft_is_canceled(draft: Draft, as_publisher: Client) -> None:
     release = draft(1)
     as_publisher.post(url(release, "cancel"))
     assert state_of(release) == ReleaseState.CANCELED
-    assert "Nothing was sent" in shown(as_publisher, url(release))
+    assert "Nothing was sent" in page_text(as_publisher, url(release))
 
 
 def test_progress_is_grouped_with_the_reasons(draft: Draft, as_viewer: Client) -> None:
@@ -321,7 +317,7 @@ def test_progress_is_grouped_with_the_reasons(draft: Draft, as_viewer: Client) -
             state=state, sent_at=now, settled_at=now, reason="It was rejected (409)."
         )
     Release.objects.filter(pk=release.pk).update(state=ReleaseState.RUNNING, started_at=now)
-    page = shown(as_viewer, url(release))
+    page = page_text(as_viewer, url(release))
     assert "4 of 6 sent, 1 live" in page
     heads = ["Needs attention 2", "In progress 1", "Not sent yet 2", "Live 1"]
     places = [page.index(head) for head in heads]
@@ -337,7 +333,7 @@ def test_a_replaced_version_is_not_shown_as_live(
     newer = service.live(key, 3)
     service.change(key, publishedVersion=newer, latestVersion=newer)
     service.record()
-    page = shown(as_viewer, url(release))
+    page = page_text(as_viewer, url(release))
     assert "Superseded" in page
     assert "Live now" not in page
 
@@ -346,19 +342,19 @@ def test_a_poll_shows_the_result_once_it_has_ended(draft: Draft, as_viewer: Clie
     release = draft(1)
     now = timezone.now()
     Release.objects.filter(pk=release.pk).update(state=ReleaseState.RUNNING, started_at=now)
-    html = as_viewer.get(url(release)).content.decode()
+    html = as_viewer.get(url(release)).text
     polling = next(
         element.attributes
         for element in elements(html, "p")
         if element.attributes.get("id") == "progress-poll"
     )
     headers = {"HX-Request": "true", "HX-Target": "progress-poll"}
-    assert "morph:#progress" in as_viewer.get(polling["hx-get"], headers=headers).content.decode()
+    assert "morph:#progress" in as_viewer.get(polling["hx-get"], headers=headers).text
     release.items.update(state=ItemState.LIVE, sent_at=now, settled_at=now)
     Release.objects.filter(pk=release.pk).update(state=ReleaseState.FINISHED, finished_at=now)
     ended = as_viewer.get(polling["hx-get"], headers=headers)
     assert ended["HX-Retarget"] == "#release"
-    assert "1 of 1 went live" in said(ended)
+    assert "1 of 1 went live" in response_text(ended)
 
 
 def half_rolled_back(service: ManyAudiences, draft: Draft) -> Release:
@@ -376,13 +372,13 @@ def test_a_rollback_runs_at_once_without_changed_items(
     service: ManyAudiences, draft: Draft, as_publisher: Client
 ) -> None:
     release = half_rolled_back(service, draft)
-    page = shown(as_publisher, url(release))
+    page = page_text(as_publisher, url(release))
     assert "1 of 2 live versions can be rolled back." in page
-    dialog = shown(as_publisher, url(release, "roll-back"))
+    dialog = page_text(as_publisher, url(release, "roll-back"))
     assert "Name of aud_1 First publish. The API can’t unpublish." in dialog
     assert "Type " not in dialog
     fields = {"item": [item.pk for item in release.items.all()], "note": "Wrong price"}
-    page = said(as_publisher.post(url(release, "roll-back"), fields, follow=True))
+    page = response_text(as_publisher.post(url(release, "roll-back"), fields, follow=True))
     assert "Roll back: November prices" in page
     assert "Name of aud_1: First publish. The API can’t unpublish." in page
     rollback = Release.objects.latest("pk")
@@ -396,8 +392,8 @@ def test_a_rollback_of_nothing_sends_nothing(
     release = half_rolled_back(service, draft)
     answer = as_publisher.post(url(release, "roll-back"), {"note": "Kept"})
     assert answer.status_code == 422
-    assert "Select at least one version." in said(answer)
-    assert 'value="Kept"' in answer.content.decode()
+    assert "Select at least one version." in response_text(answer)
+    assert 'value="Kept"' in answer.text
     assert Release.objects.count() == 1
 
 
@@ -406,7 +402,7 @@ def test_one_press_requests_approval_of_a_rollback(
 ) -> None:
     release = half_rolled_back(service, draft)
     new_rule(covers_rollbacks=True)
-    dialog = as_publisher.get(url(release, "roll-back")).content.decode()
+    dialog = as_publisher.get(url(release, "roll-back")).text
     form = {"form_key": hidden(dialog, "form_key"), "note": "Wrong price"}
     form |= {"item": [item.pk for item in release.items.all()]}
     again = {name: value for name, value in form.items() if name != "form_key"}
@@ -430,14 +426,14 @@ def test_a_rollback_says_how_many_of_its_versions_are_read(
     as_publisher.post(url(release, "roll-back"), fields)
     rollback = Release.objects.get(rolls_back=release)
     reading = "Reading 0 of 1 version. The approval is requested once all are read."
-    assert reading in shown(as_publisher, url(rollback))
-    assert "not requested yet" in shown(as_publisher, "/releases/")
+    assert reading in page_text(as_publisher, url(rollback))
+    assert "not requested yet" in page_text(as_publisher, "/releases/")
     poll = {"HX-Request": "true", "HX-Target": "check"}
-    assert reading in said(as_publisher.get(url(rollback), headers=poll))
+    assert reading in response_text(as_publisher.get(url(rollback), headers=poll))
     run_pending("worker-1")
     polled = as_publisher.get(url(rollback), headers=poll)
     assert polled["HX-Retarget"] == "#release"
-    assert "View approval request" in said(polled)
+    assert "View approval request" in response_text(polled)
 
 
 def test_the_dialog_shows_the_first_text_to_return(
@@ -447,7 +443,7 @@ def test_the_dialog_shows_the_first_text_to_return(
     for key in list(service.audiences)[: MAX_EXCERPTS + 1]:
         service.change(key, publishedVersion=service.live(key, 2))
     service.record()
-    dialog = shown(as_publisher, url(release, "roll-back"))
+    dialog = page_text(as_publisher, url(release, "roll-back"))
     assert dialog.count("Runs removed: 20 inserted: 10 trucks.") == MAX_EXCERPTS
 
 
@@ -455,13 +451,13 @@ def test_a_release_that_cannot_be_rolled_back_says_so(draft: Draft, as_publisher
     release = live_release(draft, 1, live=0)
     answer = as_publisher.post(url(release, "roll-back"))
     assert answer.status_code == 422
-    assert "No version of this release can be rolled back." in said(answer)
+    assert "No version of this release can be rolled back." in response_text(answer)
 
 
 def test_what_is_as_before_is_counted_and_not_listed(draft: Draft, as_publisher: Client) -> None:
     release = live_release(draft, 3, live=3)
     AudienceRecord.objects.filter(audience_id="aud_3").update(live_version_id="ver_aud_3_2")
-    page = shown(as_publisher, url(release))
+    page = page_text(as_publisher, url(release))
     assert "The version before is live again for 2 of 3." in page
     assert "Version 1 is live again." not in page
     assert "1 of 3 live versions can be rolled back." in page
@@ -469,24 +465,24 @@ def test_what_is_as_before_is_counted_and_not_listed(draft: Draft, as_publisher:
 
 def test_a_release_names_its_rollback_and_whether_partial(draft: Draft, as_viewer: Client) -> None:
     release = live_release(draft, 2, live=2)
-    assert "olled back by" not in shown(as_viewer, url(release))
+    assert "olled back by" not in page_text(as_viewer, url(release))
     for name, count, word in [
         ("First", 1, "Partly rolled back by"),
         ("Second", 1, "Rolled back by"),
     ]:
         rollback = live_release(draft, 2, live=count)
         Release.objects.filter(pk=rollback.pk).update(name=name, rolls_back=release)
-        assert f"{word} First" in shown(as_viewer, url(release))
-    assert "Rolled back by First, Second" in shown(as_viewer, url(release))
+        assert f"{word} First" in page_text(as_viewer, url(release))
+    assert "Rolled back by First, Second" in page_text(as_viewer, url(release))
 
 
 def test_failed_versions_are_retried_as_a_new_draft(draft: Draft, as_publisher: Client) -> None:
     release = live_release(draft, 4, live=1)
     release.items.filter(position=4).update(state=ItemState.UNKNOWN)
-    page = shown(as_publisher, url(release))
+    page = page_text(as_publisher, url(release))
     assert "2 of 2 failed versions can be retried." in page
     assert "Name of aud_4 Its outcome is unknown. Check it first." in page
-    page = said(as_publisher.post(url(release, "retry"), follow=True))
+    page = response_text(as_publisher.post(url(release, "retry"), follow=True))
     assert "Retry: November prices" in page
     assert "Not included: Name of aud_4: Its outcome is unknown. Check it first." in page
     retry = Release.objects.latest("pk")
@@ -501,14 +497,14 @@ def test_a_second_press_shows_the_draft_of_the_first(
     service.change(key, publishedVersion=service.live(key, 2))
     service.record()
     first = as_publisher.post(url(release, "retry"))["Location"]
-    assert url(release, "retry") in as_publisher.get(url(release)).content.decode()
+    assert url(release, "retry") in as_publisher.get(url(release)).text
     Release.objects.update(is_provisional=False)  # As after any decision in it.
-    page = as_publisher.get(url(release)).content.decode()
+    page = as_publisher.get(url(release)).text
     assert f'<a href="{first}"' in page
     assert url(release, "retry") not in page
     again = as_publisher.post(url(release, "retry"), follow=True)
     assert (again.redirect_chain[0][0], Release.objects.count()) == (first, 2)
-    assert "Name of aud_" in said(again)
+    assert "Name of aud_" in response_text(again)
 
 
 def test_a_repeated_form_leads_to_its_rollback(
@@ -518,7 +514,7 @@ def test_a_repeated_form_leads_to_its_rollback(
     service.change(("page_1", "aud_1"), publishedVersion=service.live(("page_1", "aud_1"), 2))
     service.record()
     address = url(release, "roll-back")
-    form = {"form_key": hidden(as_publisher.get(address).content.decode(), "form_key")}
+    form = {"form_key": hidden(as_publisher.get(address).text, "form_key")}
     form |= {"item": str(release.items.filter(state=ItemState.LIVE)[0].pk)}
     first = as_publisher.post(address, form)["Location"]
     release.rollbacks.update(state=ReleaseState.FINISHED)
@@ -530,14 +526,14 @@ def test_a_release_in_which_nothing_failed_offers_no_retry(
     draft: Draft, as_publisher: Client
 ) -> None:
     release = live_release(draft, 1, live=1)
-    assert "Retry failed" not in shown(as_publisher, url(release))
+    assert "Retry failed" not in page_text(as_publisher, url(release))
     answer = as_publisher.post(url(release, "retry"))
     assert answer.status_code == 422
-    assert "No version of this release can be retried." in said(answer)
+    assert "No version of this release can be retried." in response_text(answer)
 
 
 def test_a_viewer_is_not_offered_to_retry(draft: Draft, as_viewer: Client) -> None:
-    page = shown(as_viewer, url(live_release(draft, 2, live=1)))
+    page = page_text(as_viewer, url(live_release(draft, 2, live=1)))
     assert "1 of 1 failed version can be retried." in page
     assert "Retry failed" not in page
 

@@ -11,8 +11,8 @@ from django.utils import timezone
 from dashboard.releases import decisions
 from dashboard.releases.models import Release, ReleaseState, WorkerHeartbeat
 from dashboard.web.releases.summary import ReleaseSummary
-from tests.support.html import elements, text
-from tests.web.releases.conftest import Draft, shown
+from tests.support.html import elements, page_text, text
+from tests.web.releases.conftest import Draft
 
 LIST = "/releases/"
 
@@ -22,7 +22,7 @@ def state(release: Release, **columns: Any) -> None:
 
 
 def polls(client: Client, address: str = LIST) -> bool:
-    html = client.get(address).content.decode()
+    html = client.get(address).text
     return any(
         element.attributes.get("id") == "poll" and "hx-get" in element.attributes
         for element in elements(html, "p")
@@ -30,7 +30,7 @@ def polls(client: Client, address: str = LIST) -> bool:
 
 
 def test_an_empty_release_list_says_where_to_begin(as_viewer: Client) -> None:
-    html = as_viewer.get(LIST).content.decode()
+    html = as_viewer.get(LIST).text
     assert "No releases yet" in text(html)
     assert "/audiences/" in [element.attributes.get("href") for element in elements(html, "a")]
 
@@ -46,7 +46,7 @@ def test_releases_are_grouped_by_what_is_to_be_done(draft: Draft, as_viewer: Cli
     }
     for name, columns in groups.items():
         state(draft(1, name=f"One of {name.lower()}"), **columns)
-    page = shown(as_viewer, LIST)
+    page = page_text(as_viewer, LIST)
     places = [page.index(f"{name} 1") for name in groups]
     inside = [page.rindex(f"One of {name.lower()}") for name in groups]
     in_order = [place for pair in zip(places, inside, strict=True) for place in pair]
@@ -59,35 +59,35 @@ def test_the_search_finds_words_of_name_and_note(
 ) -> None:
     state(draft(1), note="Für den Herbst, uber alles")
     draft(1, name="Another")
-    page = shown(as_viewer, f"{LIST}?q={words}")
+    page = page_text(as_viewer, f"{LIST}?q={words}")
     assert "November prices" in page
     assert "Another" not in page
 
 
 def test_a_search_without_results_offers_to_clear_it(draft: Draft, as_viewer: Client) -> None:
     draft(1)
-    assert "No releases match" in shown(as_viewer, f"{LIST}?q=nothing-like-this")
+    assert "No releases match" in page_text(as_viewer, f"{LIST}?q=nothing-like-this")
 
 
 def test_one_state_can_be_shown_alone(draft: Draft, as_viewer: Client) -> None:
     draft(1, name="A draft")
     state(draft(1, name="An old one"), state=ReleaseState.CANCELED)
-    page = shown(as_viewer, f"{LIST}?state=past")
+    page = page_text(as_viewer, f"{LIST}?state=past")
     assert "An old one" in page
     assert "A draft" not in page
 
 
 def test_releases_of_one_person_can_be_shown_alone(draft: Draft, as_viewer: Client) -> None:
     draft(1, name="Of Paula")
-    assert "Everyone" not in shown(as_viewer, LIST)
+    assert "Everyone" not in page_text(as_viewer, LIST)
     state(draft(1, name="Of Ada"), owner_name="ada & co")
-    html = as_viewer.get(LIST).content.decode()
+    html = as_viewer.get(LIST).text
     owners = [element.attributes for element in elements(html, "select")][1]
     assert owners["name"] == "owner"
-    page = shown(as_viewer, f"{LIST}?owner=ada+%26+co&state=drafts")
+    page = page_text(as_viewer, f"{LIST}?owner=ada+%26+co&state=drafts")
     assert "Of Ada" in page
     assert "Of Paula" not in page
-    assert "No releases match" in shown(as_viewer, f"{LIST}?owner=nobody")
+    assert "No releases match" in page_text(as_viewer, f"{LIST}?owner=nobody")
 
 
 def test_the_sixtieth_past_release_is_on_the_second_page(draft: Draft, as_viewer: Client) -> None:
@@ -102,15 +102,15 @@ def test_the_sixtieth_past_release_is_on_the_second_page(draft: Draft, as_viewer
         )
         for number in range(1, 61)
     )
-    first = shown(as_viewer, f"{LIST}?state=past")
+    first = page_text(as_viewer, f"{LIST}?state=past")
     assert "1 to 50 of 61" in first
-    second = shown(as_viewer, f"{LIST}?state=past&start=50")
+    second = page_text(as_viewer, f"{LIST}?state=past&start=50")
     assert "Past 60" in second
     assert "51 to 61 of 61" in second
 
 
 def test_a_worker_is_named_with_its_last_activity(worker: None, as_viewer: Client) -> None:
-    page = shown(as_viewer, LIST)
+    page = page_text(as_viewer, LIST)
     assert "Scheduler last active" in page
     assert "aren’t being checked or sent" not in page
 
@@ -118,7 +118,7 @@ def test_a_worker_is_named_with_its_last_activity(worker: None, as_viewer: Clien
 def test_without_a_worker_a_banner_explains_schedules(db: None, as_viewer: Client) -> None:
     long_ago = timezone.now() - timedelta(seconds=61)
     WorkerHeartbeat.objects.create(worker_id="w", started_at=long_ago, active_at=long_ago)
-    page = shown(as_viewer, LIST)
+    page = page_text(as_viewer, LIST)
     assert "Releases aren’t being checked or sent." in page
     assert "up to 15 min late" in page
 
@@ -137,15 +137,15 @@ def test_a_poll_sends_the_table_only_if_something_changed(draft: Draft, as_viewe
     release = draft(1)
     state(release, state=ReleaseState.RUNNING, started_at=timezone.now())
     headers = {"HX-Request": "true", "HX-Target": "poll"}
-    first = as_viewer.get(LIST, headers=headers).content.decode()
+    first = as_viewer.get(LIST, headers=headers).text
     again = next(
         element for element in elements(first, "p") if element.attributes.get("id") == "poll"
     )
-    second = as_viewer.get(again.attributes["hx-get"], headers=headers).content.decode()
+    second = as_viewer.get(again.attributes["hx-get"], headers=headers).text
     assert "morph:#agenda" in first
     assert "morph:#agenda" not in second
     release.items.update(state="live")
-    third = as_viewer.get(again.attributes["hx-get"], headers=headers).content.decode()
+    third = as_viewer.get(again.attributes["hx-get"], headers=headers).text
     assert "1 of 1 live" in text(third)
 
 
@@ -153,13 +153,13 @@ def test_times_are_in_the_viewers_zone(draft: Draft, as_viewer: Client) -> None:
     due_at = timezone.now().replace(year=2031, month=1, day=5, hour=12, minute=0)
     state(draft(1), state=ReleaseState.SCHEDULED, due_at=due_at, time_zone="UTC")
     as_viewer.cookies["pressroom_timezone"] = "Asia/Tokyo"
-    page = shown(as_viewer, LIST)
+    page = page_text(as_viewer, LIST)
     assert "21:00" in page
     assert "Times in Asia/Tokyo" in page
 
 
 def test_a_viewer_is_not_offered_to_make_one(draft: Draft, as_viewer: Client) -> None:
-    assert "New release" not in shown(as_viewer, LIST)
+    assert "New release" not in page_text(as_viewer, LIST)
 
 
 def test_the_list_makes_constant_queries(
@@ -170,13 +170,13 @@ def test_the_list_makes_constant_queries(
     Release.objects.bulk_create(Release(name=f"Draft {n}", created_at=now) for n in range(49))
     as_viewer.get(LIST)
     with django_assert_max_num_queries(24):
-        assert release.name in shown(as_viewer, LIST)
+        assert release.name in page_text(as_viewer, LIST)
 
 
 def test_the_sidebar_counts_the_open_ones(draft: Draft, as_viewer: Client, paula: User) -> None:
     draft(1)
     decisions.cancel(draft(1), paula)
-    html = as_viewer.get("/activity/").content.decode()
+    html = as_viewer.get("/activity/").text
     assert "Releases 1" in text(html)
 
 

@@ -8,9 +8,9 @@ from django.test import Client
 
 from dashboard.releases.models import MAX_ITEMS, Release
 from tests.conftest import person
-from tests.support.html import elements, text
+from tests.support.html import elements, page_text, response_text, text
 from tests.support.many_audiences import ManyAudiences
-from tests.web.releases.conftest import NEW, Draft, hidden, shown, url, values
+from tests.web.releases.conftest import NEW, Draft, hidden, url, values
 
 LIST = "/audiences/"
 OTHER_AUDIENCE = {"version": ["page_1/aud_1/ver_aud_2_2"], "audience": []}
@@ -26,17 +26,13 @@ def selected(html: str) -> list[str]:
     ]
 
 
-def said(answer: Any) -> str:
-    return text(answer.content.decode())
-
-
 def log_in(client: Client, user: User, to: str) -> Any:
     login = {"username": user.username, "password": user.username}
     return client.post(to, login, follow=True)
 
 
 def test_without_a_selection_it_says_where_to_select(as_publisher: Client) -> None:
-    html = as_publisher.get(NEW).content.decode()
+    html = as_publisher.get(NEW).text
     assert "Select audiences first" in text(html)
     assert "/audiences/" in [element.attributes.get("href") for element in elements(html, "a")]
 
@@ -83,8 +79,8 @@ def test_a_version_in_progress_is_picked_with_a_warning(
     selection = {"audience": values(keys), "then": then, "release": "new"}
     answer = as_publisher.post(NEW, selection)
     assert answer.status_code == 422
-    assert "Nothing to publish: version 2 is already in progress (queued)." in said(answer)
-    assert selected(answer.content.decode()) == values(keys)
+    assert "Nothing to publish: version 2 is already in progress (queued)." in response_text(answer)
+    assert selected(answer.text) == values(keys)
     assert not Release.objects.exists()
     as_publisher.post(NEW, selection | {"audience": values(keys[1:])})
     assert Release.objects.get().items.count() == 1
@@ -102,7 +98,7 @@ def test_add_to_release_offers_the_drafts(
 ) -> None:
     release = draft(1)
     keys = service.add(2)
-    html = as_publisher.post(NEW, {"audience": values(keys), "then": "add"}).content.decode()
+    html = as_publisher.post(NEW, {"audience": values(keys), "then": "add"}).text
     assert "November prices" in text(html)
     assert selected(html) == values(keys)
     as_publisher.post(NEW, {"audience": values(keys), "release": str(release.pk)})
@@ -149,7 +145,7 @@ def test_bad_input_gets_its_sentence_and_nothing_is_lost(
     keys = values(service.add(2))
     fields = {"audience": keys, "name": "Prices", "note": "For 2027", "release": "new"} | differs
     answer = as_publisher.post(NEW, fields)
-    html = answer.content.decode()
+    html = answer.text
     assert answer.status_code == 422
     assert sentence in text(html)
     assert fields["note"] in text(html)
@@ -165,14 +161,14 @@ def test_the_selection_is_there_after_a_sign_in(
     keys = values(service.add(3))
     answer = client.post(NEW, {"audience": keys, "then": "add"})
     page = log_in(client, paula, answer.url)
-    assert "What you entered was saved." in said(page)
-    assert selected(page.content.decode()) == keys
+    assert "What you entered was saved." in response_text(page)
+    assert selected(page.text) == keys
     assert not Release.objects.exists()
 
 
 def expired(client: Client, address: str, **fields: str) -> Any:
     """Open a form, let the session end, and submit it."""
-    ticket = hidden(client.get(address).content.decode(), "ticket")
+    ticket = hidden(client.get(address).text, "ticket")
     client.logout()
     return client.post(address, {"ticket": ticket, **fields})
 
@@ -182,7 +178,7 @@ def test_a_name_and_note_are_kept_after_sign_in(
 ) -> None:
     release = draft(1)
     answer = expired(as_publisher, url(release, "edit"), name="Other", note="Typed long")
-    html = log_in(as_publisher, paula, answer.url).content.decode()
+    html = log_in(as_publisher, paula, answer.url).text
     assert 'value="Other"' in html
     assert "Typed long" in text(html)
 
@@ -190,10 +186,10 @@ def test_a_name_and_note_are_kept_after_sign_in(
 def test_a_schedule_is_there_after_a_sign_in(
     draft: Draft, as_publisher: Client, paula: User
 ) -> None:
-    typed = {"date": "2030-03-12", "time": "14:30", "zone": "Asia/Tokyo"}
-    answer = expired(as_publisher, url(draft(1), "schedule"), **typed)
-    html = log_in(as_publisher, paula, answer.url).content.decode()
-    assert all(f'value="{value}"' in html for value in typed.values())
+    fields = {"date": "2030-03-12", "time": "14:30", "zone": "Asia/Tokyo"}
+    answer = expired(as_publisher, url(draft(1), "schedule"), **fields)
+    html = log_in(as_publisher, paula, answer.url).text
+    assert all(f'value="{value}"' in html for value in fields.values())
 
 
 @pytest.mark.parametrize("step", ["publish", "continue", "request-approval"])
@@ -201,11 +197,11 @@ def test_a_decision_form_survives_a_sign_in(
     draft: Draft, as_publisher: Client, paula: User, step: str
 ) -> None:
     release = draft(30)
-    ticket = hidden(as_publisher.get(url(release)).content.decode(), "ticket")
+    ticket = hidden(as_publisher.get(url(release)).text, "ticket")
     as_publisher.logout()
-    typed = {"ticket": ticket, "typed": "29", "publishes_others": "on"}
-    answer = as_publisher.post(url(release, step), typed)
-    html = log_in(as_publisher, paula, answer.url).content.decode()
+    fields = {"ticket": ticket, "typed": "29", "publishes_others": "on"}
+    answer = as_publisher.post(url(release, step), fields)
+    html = log_in(as_publisher, paula, answer.url).text
     assert 'name="typed" value="29"' in html
     assert 'name="publishes_others" value="on" checked' in html
     assert set(release.items.values_list("state", flat=True)) == {"waiting"}
@@ -215,7 +211,7 @@ def test_typed_text_is_not_shown_to_another_user(draft: Draft, as_publisher: Cli
     release = draft(1)
     answer = expired(as_publisher, url(release, "edit"), name="Other", note="Typed long")
     page = log_in(as_publisher, person("paul", "Publishers"), answer.url)
-    assert "Typed long" not in said(page)
+    assert "Typed long" not in response_text(page)
 
 
 def test_another_site_cannot_put_a_selection_into_a_form(
@@ -225,33 +221,33 @@ def test_another_site_cannot_put_a_selection_into_a_form(
     client.force_login(paula)
     answer = client.post(NEW, {"audience": values(service.add(1)), "then": "add"})
     assert answer.status_code == 403
-    assert "Select audiences first" in shown(client, f"{NEW}?resume=1")
+    assert "Select audiences first" in page_text(client, f"{NEW}?resume=1")
 
 
 def test_a_form_of_an_earlier_session_is_shown_again(
     draft: Draft, as_publisher: Client, paula: User
 ) -> None:
     release = draft(1)
-    ticket = hidden(as_publisher.get(url(release, "edit")).content.decode(), "ticket")
+    ticket = hidden(as_publisher.get(url(release, "edit")).text, "ticket")
     client = Client(enforce_csrf_checks=True)
     client.force_login(paula)
     fields = {"ticket": ticket, "name": "Other", "note": ""}
     page = client.post(url(release, "edit"), fields, follow=True)
-    assert "Your session changed. Nothing was sent; submit again." in said(page)
-    assert 'value="Other"' in page.content.decode()
+    assert "Your session changed. Nothing was sent; submit again." in response_text(page)
+    assert 'value="Other"' in page.text
 
 
 def test_an_overlong_name_is_refused_and_kept(draft: Draft, as_publisher: Client) -> None:
     release = draft(1)
     answer = as_publisher.post(url(release, "edit"), {"name": "x" * 201, "note": "A note"})
     assert answer.status_code == 422
-    assert "The name has 201 characters." in said(answer)
-    assert "A note" in said(answer)
+    assert "The name has 201 characters." in response_text(answer)
+    assert "A note" in response_text(answer)
 
 
 def test_name_and_note_are_saved(draft: Draft, as_publisher: Client) -> None:
     release = draft(1)
     as_publisher.post(url(release, "edit"), {"name": "Other", "note": "A note"})
-    page = shown(as_publisher, url(release))
+    page = page_text(as_publisher, url(release))
     assert "Other" in page
     assert "A note" in page

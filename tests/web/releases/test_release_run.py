@@ -8,9 +8,9 @@ from dashboard.ledger.models import Operation
 from dashboard.releases.models import Release, ReleaseState
 from tests.support.clock import Clock, stopped
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
+from tests.support.html import elements, page_text, text
 from tests.support.release_service import PublishingAudiences, fails, responds, work
-from tests.web.releases.conftest import decide, shown, url
+from tests.web.releases.conftest import decide, url
 
 
 @pytest.fixture
@@ -32,13 +32,13 @@ def test_two_audiences_are_published_and_rolled_back(
     keys = ["/".join(key) for key in publishing.add(2)]
     as_publisher.post("/releases/new/", {"audience": keys, "then": "review"})
     release = Release.objects.get()
-    assert "Checking 0 of 2… Reload to update." in shown(as_publisher, url(release))
+    assert "Checking 0 of 2… Reload to update." in page_text(as_publisher, url(release))
     work(release, clock, minutes=1)
     decide(as_publisher, release, "publish")
     work(release, clock, minutes=2)
-    assert "2 of 2 went live" in shown(as_publisher, url(release))
-    assert "Roll back all 2…" in shown(as_publisher, url(release))
-    dialog = as_publisher.get(url(release, "roll-back")).content.decode()
+    assert "2 of 2 went live" in page_text(as_publisher, url(release))
+    assert "Roll back all 2…" in page_text(as_publisher, url(release))
+    dialog = as_publisher.get(url(release, "roll-back")).text
     items = [
         field.attributes["value"]
         for field in elements(dialog, "input")
@@ -50,8 +50,8 @@ def test_two_audiences_are_published_and_rolled_back(
     assert answer.url == url(rollback)
     assert rollback.state == ReleaseState.RUNNING
     work(rollback, clock, minutes=2)
-    assert "2 of 2 went live" in shown(as_publisher, url(rollback))
-    assert "Rolled back by Roll back: 2 versions" in shown(as_publisher, url(release))
+    assert "2 of 2 went live" in page_text(as_publisher, url(rollback))
+    assert "Rolled back by Roll back: 2 versions" in page_text(as_publisher, url(release))
     operations = Operation.objects.order_by("requested_at")
     titles = ["Publish version 2"] * 2 + ["Roll back to version 1"] * 2
     assert [operation.title for operation in operations] == titles
@@ -72,15 +72,15 @@ def test_a_version_that_failed_is_retried_and_goes_live(
     work(release, clock, minutes=1)
     decide(as_publisher, release, "publish")
     work(release, clock, minutes=2)
-    assert "2 of 3 went live" in shown(as_publisher, url(release))
+    assert "2 of 3 went live" in page_text(as_publisher, url(release))
     publishing.ways.clear()
     as_publisher.post(url(release, "retry"))
     retry = Release.objects.latest("pk")
     work(retry, clock, minutes=1)
     decide(as_publisher, retry, "publish")
     work(retry, clock, minutes=2)
-    assert "1 of 1 went live" in shown(as_publisher, url(retry))
-    assert "Version 2 is live." in shown(as_publisher, url(release))
+    assert "1 of 1 went live" in page_text(as_publisher, url(retry))
+    assert "Version 2 is live." in page_text(as_publisher, url(release))
     assert publishing.audiences_sent == ["aud_1", "aud_2", "aud_3", "aud_2"]
     assert len(set(publishing.operation_keys)) == 4
 
@@ -95,12 +95,12 @@ def test_a_later_check_settles_the_unknown_item(
     work(release, clock, minutes=1)
     decide(as_publisher, release, "publish")
     work(release, clock, minutes=2)
-    page = shown(as_publisher, url(release))
+    page = page_text(as_publisher, url(release))
     assert "Check now" in page
     item = release.items.get()
     publishing.carry_out((item.page_id, item.audience_id), item.version_id)
     as_publisher.post(f"/activity/{item.operation_key}/check/")
     work(release, clock, minutes=1)
-    page = shown(as_publisher, url(release))
+    page = page_text(as_publisher, url(release))
     assert "1 of 1 went live" in page
     assert "Check now" not in page

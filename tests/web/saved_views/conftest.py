@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from tests.support import wire
-from tests.support.html import text
+from tests.support.html import response_text
 from tests.support.seeding import seed_audiences, seed_pages
 
 NEW = "/saved-views/new/"
@@ -28,8 +28,8 @@ def save(client: Client, list_name: str = "audiences", **fields: Any) -> Any:
     return client.post(NEW, form)
 
 
-def shown(client: Client, url: str) -> str:
+def followed_text(client: Client, url: str) -> str:
     """Return the text of a page, behind its redirects."""
     response = client.get(url, follow=True)
     assert response.status_code == 200
-    return text(response.content.decode())
+    return response_text(response)

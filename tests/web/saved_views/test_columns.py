@@ -7,7 +7,7 @@ from django.test import Client
 from dashboard.ledger.models import AudienceRecord
 from tests.support import wire
 from tests.support.fake_service import FakeService
-from tests.support.html import text
+from tests.support.html import response_text, text
 from tests.support.seeding import seed_view
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("audiences")]
@@ -15,14 +15,14 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("audiences")]
 
 def headings(client: Client, url: str) -> list[str]:
     """Return the headings of the table."""
-    html = client.get(url).content.decode()
+    html = client.get(url).text
     head = html[html.index("<thead") : html.index("</thead>")]
     return [text(cell) for cell in head.split("<th ")[1:]]
 
 
 def labels(client: Client, url: str) -> list[str]:
     """Return the labels of the first row's cells."""
-    html = client.get(url).content.decode()
+    html = client.get(url).text
     row = html[html.index('<th scope="row"') :].partition("</tr>")[0]
     return [cell.partition('"')[0] for cell in row.split('data-label="')[1:]]
 
@@ -80,14 +80,14 @@ def test_the_default_columns_need_no_parameter(as_viewer: Client) -> None:
 
 
 def test_all_links_of_a_list_keep_its_columns(as_viewer: Client) -> None:
-    html = as_viewer.get("/audiences/?q=a&live=changed&columns=name,live").content.decode()
+    html = as_viewer.get("/audiences/?q=a&live=changed&columns=name,live").text
     assert "?q=a&amp;columns=name%2Clive" in html
     assert '<input type="hidden" name="columns" value="name,live">' in html
 
 
 def test_columns_are_part_of_a_view(as_viewer: Client, vera: User) -> None:
     seed_view(vera, name="Mine", query="columns=name%2Clive")
-    page = text(as_viewer.get("/audiences/?columns=name,latest&view=1").content.decode())
+    page = response_text(as_viewer.get("/audiences/?columns=name,latest&view=1"))
     assert "“Mine” was changed since it was saved." in page
 
 
@@ -95,6 +95,6 @@ def test_rows_that_are_polled_have_the_same_columns(as_viewer: Client) -> None:
     headers = {"HX-Request": "true", "HX-Target": "row-poll-0"}
     pk = AudienceRecord.objects.earliest("pk").pk
     url = f"/audiences/?rows={pk}-x&columns=name,id"
-    html = as_viewer.get(url, headers=headers).content.decode()
+    html = as_viewer.get(url, headers=headers).text
     assert "Audience ID" in html
     assert "Latest version" not in html

@@ -14,7 +14,7 @@ from dashboard.web.saved_views.counts import MAX_COUNTED, count_views
 from tests.support import wire
 from tests.support.operations import operation
 from tests.support.seeding import seed_audiences, seed_pages, seed_subscription, seed_view
-from tests.web.saved_views.conftest import shown
+from tests.web.saved_views.conftest import followed_text
 
 pytestmark = pytest.mark.django_db
 
@@ -50,7 +50,7 @@ def test_an_incomplete_ledger_gives_minimum_counts(as_viewer: Client, vera: User
     seed_pages(wire.page(), total=9)
     seed_audiences(wire.audience())
     seed_view(vera, name="Mine")
-    assert "Mine 1+" in shown(as_viewer, "/audiences/?live=changed")
+    assert "Mine 1+" in followed_text(as_viewer, "/audiences/?live=changed")
 
 
 def test_all_counts_take_one_query_and_then_none(
@@ -65,9 +65,9 @@ def test_all_counts_take_one_query_and_then_none(
 
 def test_a_changed_view_is_counted_at_once(audiences: None, as_viewer: Client, vera: User) -> None:
     seed_view(vera, name="Mine", query="live=up-to-date")
-    assert "Mine 0" in shown(as_viewer, "/")
+    assert "Mine 0" in followed_text(as_viewer, "/")
     as_viewer.post("/saved-views/1/save/", {"state": "live=changed"})
-    assert "Mine 1" in shown(as_viewer, "/")
+    assert "Mine 1" in followed_text(as_viewer, "/")
 
 
 def test_counts_are_shared_by_all_who_see_them(
@@ -88,7 +88,7 @@ def test_a_page_is_shown_although_views_cannot_be_read(as_viewer: Client, vera: 
 
     cache.clear()
     with connection.execute_wrapper(fail):
-        assert "Mine" not in shown(as_viewer, "/audiences/")
+        assert "Mine" not in followed_text(as_viewer, "/audiences/")
 
 
 def test_a_value_that_may_not_exist_is_not_counted(audiences: None, vera: User) -> None:

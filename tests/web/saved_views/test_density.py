@@ -10,7 +10,7 @@ from dashboard.saved_views.models import SavedView
 from dashboard.web.ui.query_params import PAGE_SIZE
 from tests.support import wire
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
+from tests.support.html import elements, response_text, text
 from tests.support.operations import operation, operations
 from tests.support.seeding import seed_audiences, seed_pages, seed_subscription
 from tests.web.saved_views.conftest import save
@@ -50,7 +50,7 @@ def long_lists(lists: None, paula: User) -> None:
 def densities(client: Client, url: str, target: str = "") -> list[str]:
     """Return the densities that a response sets, the outermost first."""
     headers = {"HX-Request": "true", "HX-Target": target} if target else {}
-    html = client.get(url, headers=headers).content.decode()
+    html = client.get(url, headers=headers).text
     marked = [element for tag in ("html", "div") for element in elements(html, tag)]
     return [item.attributes["data-density"] for item in marked if "data-density" in item.attributes]
 
@@ -75,7 +75,7 @@ def test_htmx_replaces_the_density_with_the_results(
 @pytest.mark.usefixtures("long_lists")
 @each_list
 def test_links_and_forms_of_a_list_keep_its_density(as_viewer: Client, url: str) -> None:
-    html = as_viewer.get(f"{url}&density=comfortable").content.decode()
+    html = as_viewer.get(f"{url}&density=comfortable").text
     own = ("?", f"{url.partition('?')[0]}?")
     places = [
         address
@@ -94,8 +94,8 @@ def test_links_and_forms_of_a_list_keep_its_density(as_viewer: Client, url: str)
     "url", ["/pages/?sort=name", "/audiences/?live=not-live", "/people/?q=ada"]
 )
 def test_added_rows_leave_the_density_in_the_browsers_url(as_viewer: Client, url: str) -> None:
-    shown = f"{url}&density=comfortable"
-    html = as_viewer.get(shown).content.decode()
+    comfortable = f"{url}&density=comfortable"
+    html = as_viewer.get(comfortable).text
     [more] = [
         element.attributes["hx-get"]
         for element in elements(html, "a")
@@ -104,7 +104,7 @@ def test_added_rows_leave_the_density_in_the_browsers_url(as_viewer: Client, url
     headers = {
         "HX-Request": "true",
         "HX-Target": "rows",
-        "HX-Current-URL": f"http://testserver{shown}",
+        "HX-Current-URL": f"http://testserver{comfortable}",
     }
     path = "" if more.startswith("/") else url.partition("?")[0]
     added = as_viewer.get(path + more, headers=headers)
@@ -119,7 +119,7 @@ def test_density_is_part_of_a_view(as_viewer: Client, url: str) -> None:
         save(as_viewer, list_name, state=f"{query}&density=compact").url == f"{url}&density=compact"
     )
     view = SavedView.objects.get()
-    changed = text(as_viewer.get(f"{url}&density=comfortable&view={view.pk}").content.decode())
+    changed = response_text(as_viewer.get(f"{url}&density=comfortable&view={view.pk}"))
     assert "“Changed” was changed since it was saved. Save Save as new Reset" in changed
     as_viewer.post(f"/saved-views/{view.pk}/save/", {"state": f"{query}&density=comfortable"})
     as_viewer.post("/saved-views/default/", {"list": list_name, "view": str(view.pk)})
@@ -136,6 +136,6 @@ def test_the_display_form_sets_density_and_columns(as_viewer: Client) -> None:
 
 def test_the_form_names_the_users_own_density(as_viewer: Client, vera: User) -> None:
     save_preferences(vera, density="comfortable")
-    html = as_viewer.get("/activity/?density=compact").content.decode()
+    html = as_viewer.get("/activity/?density=compact").text
     assert "My setting: comfortable" in text(html)
     assert '<input type="radio" name="density" value="compact" checked>' in html

@@ -11,9 +11,9 @@ from dashboard.saved_views.models import DefaultView, SavedView
 from dashboard.saved_views.queries import views_of
 from dashboard.saved_views.rules import MAX_VIEWS
 from tests.conftest import logged_in, person
-from tests.support.html import elements, text
+from tests.support.html import elements, response_text
 from tests.support.seeding import seed_view
-from tests.web.saved_views.conftest import NEW, save, shown
+from tests.web.saved_views.conftest import NEW, followed_text, save
 
 pytestmark = pytest.mark.django_db
 
@@ -58,7 +58,7 @@ def test_an_unsavable_view_is_refused_and_kept(
 ) -> None:
     response = save(as_viewer, **fields, default="1")
     assert response.status_code == 422
-    assert sentence in text(response.content.decode())
+    assert sentence in response_text(response)
     assert not SavedView.objects.exists()
 
 
@@ -68,8 +68,8 @@ def test_htmx_swaps_a_refused_form_in_place(as_viewer: Client) -> None:
     assert as_viewer.post(NEW, form, headers=headers)["HX-Redirect"] == "/audiences/?live=changed"
     again = as_viewer.post(NEW, form | {"state": "q=spring"}, headers=headers)
     assert again.status_code == 422
-    assert again.content.decode().lstrip().startswith('<div class="stack" id="save-view-fields">')
-    assert 'value="&lt;b&gt;"' in again.content.decode()
+    assert again.text.lstrip().startswith('<div class="stack" id="save-view-fields">')
+    assert 'value="&lt;b&gt;"' in again.text
 
 
 def test_a_repeated_form_leads_to_its_view(as_viewer: Client) -> None:
@@ -83,7 +83,7 @@ def test_a_name_is_unique_for_its_owner_and_list(as_viewer: Client, as_publisher
     assert save(as_viewer).status_code == save(as_publisher).status_code == 302
     assert save(as_viewer, "pages", state="q=a").status_code == 302
     again = save(as_viewer, state="live=live")
-    assert "You have a view with this name already." in text(again.content.decode())
+    assert "You have a view with this name already." in response_text(again)
 
 
 def test_a_list_has_a_bounded_number_of_views(as_viewer: Client, vera: User) -> None:
@@ -99,22 +99,22 @@ def test_publishers_and_administrators_save_views_of_the_team(
     assert save(as_publisher, share="team").status_code == 302
     assert save(as_administrator, share="team", name="Other").status_code == 302
     assert SavedView.objects.filter(owner=None).count() == 2
-    assert "Changed" in shown(as_viewer, "/audiences/")
+    assert "Changed" in followed_text(as_viewer, "/audiences/")
 
 
 def test_the_view_of_another_user_is_nowhere(as_publisher: Client, vera: User) -> None:
     seed_view(vera, name="Veras own")
     for url in ("/audiences/", "/saved-views/", "/find/?q=veras", "/audiences/?live=live&view=1"):
-        assert "Veras own" not in shown(as_publisher, url)
+        assert "Veras own" not in followed_text(as_publisher, url)
     for url in ("/saved-views/1/", "/saved-views/1/delete/", "/saved-views/1/save/"):
         assert as_publisher.post(url).status_code == 404
 
 
 def test_a_view_of_people_is_never_the_teams(as_publisher: Client, paula: User) -> None:
-    assert "Everyone" not in shown(as_publisher, f"{NEW}?list=people&state=q%3Dada")
+    assert "Everyone" not in followed_text(as_publisher, f"{NEW}?list=people&state=q%3Dada")
     response = save(as_publisher, "people", state="q=ada", share="team")
     assert response.status_code == 422
-    assert "A view of people can’t be shared" in text(response.content.decode())
+    assert "A view of people can’t be shared" in response_text(response)
     view = seed_view(paula, list_name="people", query="q=ada")
     assert as_publisher.post("/saved-views/1/", {"name": "x", "share": "team"}).status_code == 422
     with pytest.raises(IntegrityError), transaction.atomic():
@@ -131,7 +131,7 @@ def test_a_changed_list_is_saved_in_its_view(as_viewer: Client, vera: User) -> N
 def test_changes_of_team_views_are_on_record(as_administrator: Client) -> None:
     seed_view(None)
     as_administrator.post("/saved-views/1/save/", {"state": "live=live"})
-    page = shown(as_administrator, "/saved-views/1/")
+    page = followed_text(as_administrator, "/saved-views/1/")
     assert "Created by paula," in page
     assert "Last changed by ada," in page
 
@@ -180,7 +180,7 @@ def test_a_view_given_to_the_team_comes_last(as_publisher: Client, paula: User) 
 
 def test_a_view_is_deleted_after_a_confirmation(as_viewer: Client, vera: User) -> None:
     seed_view(vera, name="Old & gone")
-    assert "Delete “Old & gone”?" in shown(as_viewer, "/saved-views/1/delete/")
+    assert "Delete “Old & gone”?" in followed_text(as_viewer, "/saved-views/1/delete/")
     assert SavedView.objects.exists()
     as_viewer.post("/saved-views/1/delete/")
     assert not SavedView.objects.exists()
@@ -191,7 +191,7 @@ def test_a_deleted_account_takes_its_views() -> None:
     seed_view(nora, list_name="people", name="Jane Doe", query="q=jane")
     seed_view(None, 2)
     url = f"/admin/auth/user/{nora.pk}/delete/"
-    page = logged_in(ada).get(url).content.decode()
+    page = logged_in(ada).get(url).text
     assert "saved view 1" in page
     assert "Jane Doe" not in page
     nora.delete()
@@ -205,7 +205,7 @@ def test_what_was_typed_outlasts_the_end_of_the_session(
     seed_view(vera)
     form = {"list": "people", "state": "q=ada", "name": "Ada & sons", "default": "1"}
     login = client.post(url, form).url
-    page = as_viewer.get(_next_of(login)).content.decode()
+    page = as_viewer.get(_next_of(login)).text
     assert 'value="Ada &amp; sons"' in page
 
 
@@ -213,7 +213,7 @@ def test_what_was_typed_outlasts_the_end_of_the_session(
 def test_typed_text_survives_a_new_session_in_our_forms(vera: User, is_ours: bool) -> None:
     browser = Client(enforce_csrf_checks=True)
     browser.cookies = logged_in(vera).cookies
-    page = browser.get(f"{NEW}?list=people&state=q%3Dada").content.decode()
+    page = browser.get(f"{NEW}?list=people&state=q%3Dada").text
     [ticket] = [
         element.attributes["value"]
         for element in elements(page, "input")
@@ -224,7 +224,7 @@ def test_typed_text_survives_a_new_session_in_our_forms(vera: User, is_ours: boo
     assert response.status_code == (302 if is_ours else 403)
     assert not SavedView.objects.exists()
     if is_ours:
-        assert 'value="Ada &amp; sons"' in browser.get(response.url).content.decode()
+        assert 'value="Ada &amp; sons"' in browser.get(response.url).text
 
 
 def _next_of(login: str) -> Any:
@@ -257,4 +257,4 @@ def test_names_and_searches_of_people_are_not_logged(
     ],
 )
 def test_the_form_says_what_is_saved(as_viewer: Client, state: str, sentence: str) -> None:
-    assert f"Saves {sentence}." in shown(as_viewer, f"/audiences/?{state}")
+    assert f"Saves {sentence}." in followed_text(as_viewer, f"/audiences/?{state}")

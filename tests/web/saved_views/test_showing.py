@@ -6,7 +6,7 @@ from django.test import Client
 
 from tests.support.html import elements
 from tests.support.seeding import seed_view
-from tests.web.saved_views.conftest import shown
+from tests.web.saved_views.conftest import followed_text
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("audiences")]
 CHANGED = "was changed since it was saved"
@@ -14,7 +14,7 @@ CHANGED = "was changed since it was saved"
 
 def current_tab(client: Client, url: str) -> str:
     """Return the URL of the current tab."""
-    html = client.get(url).content.decode()
+    html = client.get(url).text
     tabs = html[html.index('class="tabs views"') :].partition("</nav>")[0]
     [tab] = [link for link in elements(tabs, "a") if "aria-current" in link.attributes]
     return tab.attributes["href"]
@@ -22,7 +22,7 @@ def current_tab(client: Client, url: str) -> str:
 
 def links(client: Client, url: str) -> list[str]:
     """Return where all links of a page lead."""
-    html = client.get(url).content.decode()
+    html = client.get(url).text
     return [link.attributes.get("href", "") for link in elements(html, "a")]
 
 
@@ -63,15 +63,15 @@ def test_the_opened_one_of_two_equal_views_is_current(as_viewer: Client, vera: U
 
 def test_a_changed_view_stays_current_and_can_be_saved(as_viewer: Client, vera: User) -> None:
     seed_view(vera, name="Mine")
-    assert CHANGED not in shown(as_viewer, "/audiences/?live=changed")
+    assert CHANGED not in followed_text(as_viewer, "/audiences/?live=changed")
     changed = "/audiences/?live=changed&status=draft&view=1"
-    assert f"“Mine” {CHANGED}. Save Save as new Reset" in shown(as_viewer, changed)
+    assert f"“Mine” {CHANGED}. Save Save as new Reset" in followed_text(as_viewer, changed)
     assert current_tab(as_viewer, changed) == "/audiences/?live=changed"
 
 
 def test_links_and_forms_of_a_view_remember_it(as_viewer: Client, vera: User) -> None:
     seed_view(vera)
-    html = as_viewer.get("/audiences/?live=changed").content.decode()
+    html = as_viewer.get("/audiences/?live=changed").text
     assert "?live=changed&amp;sort=-live&amp;view=1" in html
     assert '<input type="hidden" name="view" value="1">' in html
 
@@ -83,20 +83,20 @@ def test_htmx_sets_the_plain_url_of_a_view(as_viewer: Client, vera: User) -> Non
     assert same["HX-Replace-Url"] == "/audiences/?live=changed"
     changed = as_viewer.get("/audiences/?q=an&live=changed&view=1", headers=headers)
     assert changed["HX-Replace-Url"] == "/audiences/?q=an&live=changed&view=1"
-    assert CHANGED in changed.content.decode()
+    assert CHANGED in changed.text
 
 
 def test_a_hint_for_a_missing_view_is_ignored(as_publisher: Client, vera: User) -> None:
     seed_view(vera)
     for hint in ("1", "999", "x", "9" * 30):
-        page = shown(as_publisher, f"/audiences/?live=changed&view={hint}")
+        page = followed_text(as_publisher, f"/audiences/?live=changed&view={hint}")
         assert CHANGED not in page
         assert "Brightwater Foods" in page
 
 
 def test_a_viewer_uses_the_teams_views_but_saves_others(as_viewer: Client) -> None:
     seed_view(None, name="Team")
-    page = shown(as_viewer, "/audiences/?live=live&view=1")
+    page = followed_text(as_viewer, "/audiences/?live=live&view=1")
     assert f"“Team” {CHANGED}. Save as new Reset" in page
     assert "Everyone" not in page
 
@@ -159,7 +159,7 @@ def test_clearing_filters_of_a_default_shows_the_whole_list(as_viewer: Client, v
     ],
 )
 def test_a_vanished_value_is_named_and_left_out(as_viewer: Client, url: str, line: str) -> None:
-    page = shown(as_viewer, url)
+    page = followed_text(as_viewer, url)
     assert f"{line} and is ignored. Remove" in page
     assert "No audiences match" not in page
     assert "No pages match" not in page
@@ -173,7 +173,7 @@ def test_an_ignored_value_is_removed_by_a_link(as_viewer: Client) -> None:
 def test_the_sidebar_is_bounded_and_leads_to_the_rest(as_viewer: Client, vera: User) -> None:
     for pk in range(1, 11):
         seed_view(vera, pk)
-    assert "All 10 views" in shown(as_viewer, "/")
-    assert "View 8" in shown(as_viewer, "/")
-    assert "View 9" not in shown(as_viewer, "/")
-    assert "View 9" in shown(as_viewer, "/saved-views/")
+    assert "All 10 views" in followed_text(as_viewer, "/")
+    assert "View 8" in followed_text(as_viewer, "/")
+    assert "View 9" not in followed_text(as_viewer, "/")
+    assert "View 9" in followed_text(as_viewer, "/saved-views/")

@@ -17,7 +17,7 @@ from dashboard.web.live.shell_state import shell_state
 from tests.support import wire
 from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
+from tests.support.html import elements, response_text, text
 from tests.support.one_audience import serve
 from tests.support.seeding import seed_audiences, seed_pages, seed_subscription
 
@@ -30,7 +30,7 @@ def find(client: Client, words: str = "", *, target: str = "", status: int = 200
     headers = {"HX-Request": "true", "HX-Target": target} if target else {}
     response = client.get(f"/find/?q={quote(words)}", headers=headers)
     assert response.status_code == status
-    return response.content.decode()
+    return response.text
 
 
 def options(html: str) -> list[str]:
@@ -166,15 +166,15 @@ def test_few_are_shown_without_a_count(as_viewer: Client) -> None:
 
 def test_all_matching_audiences_are_paginated(as_viewer: Client) -> None:
     know_many(230)
-    first = as_viewer.get("/find/?q=hans&all=audiences").content.decode()
+    first = as_viewer.get("/find/?q=hans&all=audiences").text
     assert "1 to 100 of 230" in text(first)
     assert "Audiences: 100 of 230" in headings(first)
     links = [e.attributes["href"] for e in elements(first, "a") if "start=" in e.attributes["href"]]
     assert links == ["?q=hans&all=audiences&start=100"]
-    last = as_viewer.get("/find/?q=hans&all=audiences&start=200").content.decode()
+    last = as_viewer.get("/find/?q=hans&all=audiences&start=200").text
     assert "201 to 230 of 230" in text(last)
-    shown = [e.attributes["href"] for e in elements(last, "a")]
-    assert len([address for address in shown if "/audiences/a" in address]) == 30
+    links = [e.attributes["href"] for e in elements(last, "a")]
+    assert len([address for address in links if "/audiences/a" in address]) == 30
 
 
 @pytest.mark.matrix
@@ -183,7 +183,7 @@ def test_all_matching_audiences_are_paginated(as_viewer: Client) -> None:
 def test_an_empty_list_of_results_has_a_sentence(kind: str, start: str, as_viewer: Client) -> None:
     response = as_viewer.get(f"/find/?q=hans&all={kind}&start={start}")
     assert response.status_code == 200
-    assert "No results" in text(response.content.decode())
+    assert "No results" in response_text(response)
 
 
 def test_people_are_counted_and_link_to_all(as_viewer: Client, fake_service: FakeService) -> None:

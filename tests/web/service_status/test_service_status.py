@@ -20,7 +20,7 @@ from dashboard.ledger.models import DeviationRecord
 from tests.support import wire
 from tests.support.clock import corrected_by, stopped
 from tests.support.fake_service import FakeService
-from tests.support.html import text
+from tests.support.html import response_text
 
 WATCH = "/service/watch/"
 REPORT = "/service/policy-report/"
@@ -33,26 +33,26 @@ def test_administrators_see_deviations_without_personal_data(
         200, json=wire.envelope(wire.person(), {"name": 5, "email": "eve@x.example"})
     )
     as_administrator.get("/people/?q=secret-name")
-    shown = text(as_administrator.get(WATCH).text)
-    assert "items.*.name" in shown
+    page = response_text(as_administrator.get(WATCH))
+    assert "items.*.name" in page
     for word in ("Lovelace", "eve@", "secret-name"):
-        assert word not in shown
+        assert word not in page
 
 
 def test_the_page_names_the_time_zone_data(as_administrator: Client) -> None:
-    assert re.search(r"Time zone data: \d{4}[a-z]\b", text(as_administrator.get(WATCH).text))
+    assert re.search(r"Time zone data: \d{4}[a-z]\b", response_text(as_administrator.get(WATCH)))
 
 
 def test_the_page_names_a_wrong_clock_of_this_server(as_administrator: Client) -> None:
     with corrected_by(timedelta(seconds=-40)):
-        shown = text(as_administrator.get(WATCH).text)
-    assert "This server's clock is 40 s ahead of the database's." in shown
+        page = response_text(as_administrator.get(WATCH))
+    assert "This server's clock is 40 s ahead of the database's." in page
 
 
 def test_counts_can_be_reset(as_administrator: Client, db: None) -> None:
     record_deviations([ContractDeviation("List people", "kind", "place", "message", "/v0/persons")])
-    shown = text(as_administrator.post(WATCH, follow=True).text)
-    assert "No deviations" in shown
+    page = response_text(as_administrator.post(WATCH, follow=True))
+    assert "No deviations" in page
 
 
 def send_report(client: Client, **about: str) -> int:

@@ -14,7 +14,7 @@ from dashboard.releases.models import Release, ReleaseState
 from dashboard.releases.reviewing import board_digest
 from dashboard.releases.schedules import parse_moment
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
+from tests.support.html import elements, response_text
 from tests.support.release_service import PublishingAudiences
 from tests.web.approvals.conftest import checked
 
@@ -25,10 +25,6 @@ ON = {"is_on": "on", "days": "7"}
 
 def save(client: Client, **fields: str) -> Any:
     return client.post(RULE, ON | fields)
-
-
-def said(answer: Any) -> str:
-    return text(answer.content.decode())
 
 
 @pytest.fixture
@@ -43,7 +39,7 @@ def scheduled(fake_service: FakeService, paula: User) -> Release:
 
 
 def test_the_rule_is_off_and_readable_at_first(as_viewer: Client) -> None:
-    page = said(as_viewer.get(RULE))
+    page = response_text(as_viewer.get(RULE))
     assert "Approval rule Off" in page
     assert "No changes yet." in page
     assert "The rule applies in Pressroom only." in page
@@ -56,7 +52,7 @@ def test_an_administrator_turns_it_on(as_administrator: Client) -> None:
     covered = (rule.covers_publishing, rule.covers_rollbacks, rule.covers_webhooks)
     assert (*covered, rule.covers_pages) == (True, False, False, True)
     assert (rule.days, rule.changed_by_name) == (3, "ada")
-    page = said(as_administrator.get(answer.url))
+    page = response_text(as_administrator.get(answer.url))
     assert "On: Publishing, New pages. Requests expire after 3 days. ada" in page
 
 
@@ -70,7 +66,7 @@ def test_each_change_stays_on_record(as_administrator: Client) -> None:
     save(as_administrator, covers_publishing="on")
     save(as_administrator, is_on="off")
     assert ApprovalRule.objects.count() == 2
-    page = said(as_administrator.get(RULE))
+    page = response_text(as_administrator.get(RULE))
     assert "Approval rule Off" in page
     assert "On: Publishing. Requests expire after 7 days." in page
 
@@ -78,7 +74,7 @@ def test_each_change_stays_on_record(as_administrator: Client) -> None:
 def test_a_rule_that_covers_nothing_is_refused(as_administrator: Client) -> None:
     answer = save(as_administrator)
     assert answer.status_code == 422
-    assert "Choose what needs approval, or turn the rule off." in said(answer)
+    assert "Choose what needs approval, or turn the rule off." in response_text(answer)
     assert not ApprovalRule.objects.exists()
 
 
@@ -88,7 +84,7 @@ def test_days_out_of_range_are_refused_beside_the_field(
 ) -> None:
     answer = save(as_administrator, covers_publishing="on", days=days)
     assert answer.status_code == 422
-    inputs = [element.attributes for element in elements(answer.content.decode(), "input")]
+    inputs = [element.attributes for element in elements(answer.text, "input")]
     [field] = [box for box in inputs if box.get("name") == "days"]
     assert (field["aria-invalid"], field["value"]) == ("true", days)
     assert not ApprovalRule.objects.exists()
@@ -98,11 +94,11 @@ def test_unapproved_schedules_are_named_then_held(
     scheduled: Release, as_administrator: Client
 ) -> None:
     first = save(as_administrator, covers_publishing="on")
-    assert "Not saved yet." in said(first)
-    assert "saving holds: November prices" in said(first)
+    assert "Not saved yet." in response_text(first)
+    assert "saving holds: November prices" in response_text(first)
     assert not ApprovalRule.objects.exists()
     answer = save(as_administrator, covers_publishing="on", confirmed="on")
-    page = said(as_administrator.get(answer.url))
+    page = response_text(as_administrator.get(answer.url))
     assert "Held, as they were scheduled without an approval: November prices." in page
     scheduled.refresh_from_db()
     assert scheduled.state == ReleaseState.HELD

@@ -10,15 +10,15 @@ from django.test import Client
 from dashboard.web.live.shell_state import PRESSED_COOKIE, shell_state
 from tests.conftest import logged_in
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
+from tests.support.html import elements, page_html, response_text, text
 from tests.support.wire import envelope, page
 
 SETTINGS = "/accounts/settings/"
 CHOSEN = {"theme": "dark", "density": "comfortable", "time_zone": "Asia/Tokyo", "keys": "on"}
 
 
-def shown(client: Client, address: str = SETTINGS) -> str:
-    return client.get(address).content.decode()
+def html_of(client: Client, url: str = SETTINGS, **headers: str) -> str:
+    return page_html(client, url, **headers)
 
 
 def html_attributes(html: str) -> dict[str, str]:
@@ -40,14 +40,14 @@ def chosen(html: str) -> set[str]:
 
 
 def test_defaults_apply_without_settings(as_viewer: Client) -> None:
-    html = shown(as_viewer)
+    html = html_of(as_viewer)
     assert chosen(html) == {"theme=", "density=", "date_order=", "hours=", "keys=on", ""}
     assert set(html_attributes(html)) == {"lang"}
 
 
 def test_settings_apply_in_every_browser_of_the_user(as_viewer: Client, vera: User) -> None:
     assert as_viewer.post(SETTINGS, CHOSEN)["Location"] == SETTINGS
-    html = shown(logged_in(vera))
+    html = html_of(logged_in(vera))
     assert html_attributes(html) == {
         "lang": "en",
         "data-theme": "dark",
@@ -59,30 +59,30 @@ def test_settings_apply_in_every_browser_of_the_user(as_viewer: Client, vera: Us
 
 def test_settings_do_not_affect_other_users(as_viewer: Client, paula: User) -> None:
     as_viewer.post(SETTINGS, CHOSEN)
-    assert set(html_attributes(shown(logged_in(paula)))) == {"lang"}
+    assert set(html_attributes(html_of(logged_in(paula)))) == {"lang"}
 
 
 @pytest.mark.parametrize("field", ["theme", "density", "time_zone"])
 def test_an_invalid_choice_is_rejected_with_a_message(as_viewer: Client, field: str) -> None:
     answer = as_viewer.post(SETTINGS, CHOSEN | {field: "<script>"})
     assert answer.status_code == 422
-    assert "Not saved: 1 problem" in text(answer.content.decode())
-    assert set(html_attributes(shown(as_viewer))) == {"lang"}
+    assert "Not saved: 1 problem" in response_text(answer)
+    assert set(html_attributes(html_of(as_viewer))) == {"lang"}
 
 
 def test_one_checkbox_shows_times_in_utc(as_viewer: Client) -> None:
     as_viewer.cookies["pressroom_timezone"] = "Asia/Tokyo"
-    assert elements(shown(as_viewer, "/"), "time")[0].attributes["title"].endswith("JST")
+    assert elements(html_of(as_viewer, "/"), "time")[0].attributes["title"].endswith("JST")
     as_viewer.post("/accounts/utc/", {"utc": "on", "next": "/"})
-    html = shown(as_viewer, "/")
+    html = html_of(as_viewer, "/")
     assert elements(html, "time")[0].attributes["title"].endswith("UTC")
     assert "UTC" in text(html[html.index("Updated") : html.index("Updated") + 300])
     as_viewer.post("/accounts/utc/", {"next": "/"})
-    assert elements(shown(as_viewer, "/"), "time")[0].attributes["title"].endswith("JST")
+    assert elements(html_of(as_viewer, "/"), "time")[0].attributes["title"].endswith("JST")
 
 
 def test_without_a_browser_time_zone_the_zone_is_named(as_viewer: Client) -> None:
-    html = shown(as_viewer, "/")
+    html = html_of(as_viewer, "/")
     assert "UTC" in text(html[html.index("Updated") : html.index("Updated") + 300])
 
 
@@ -95,7 +95,7 @@ def seen(fake_service: FakeService, as_viewer: Client) -> str:
         if request.url.path.endswith("/audiences")
         else page(pageId="page_1", name="Fleet"),
     )
-    shown(as_viewer, "/pages/page_1/")
+    html_of(as_viewer, "/pages/page_1/")
     return "/pages/page_1/"
 
 
@@ -111,26 +111,26 @@ def pins(html: str) -> str:
 
 
 def test_a_pinned_page_leads_sidebar_and_palette(as_viewer: Client, seen: str) -> None:
-    assert "Pinned" not in shown(as_viewer, "/")
+    assert "Pinned" not in html_of(as_viewer, "/")
     assert pin(as_viewer, "page_1").url == "/"
-    assert pins(shown(as_viewer, "/")) == "Pinned Fleet"
+    assert pins(html_of(as_viewer, "/")) == "Pinned Fleet"
     palette = as_viewer.get("/find/", headers={"HX-Request": "true", "HX-Target": "palette-list"})
-    assert text(palette.content.decode()).startswith("Pinned Fleet")
-    assert "Recently visited" not in text(palette.content.decode())
+    assert response_text(palette).startswith("Pinned Fleet")
+    assert "Recently visited" not in response_text(palette)
 
 
 def test_a_pin_is_removed_on_page_or_settings(as_viewer: Client, seen: str) -> None:
     pin(as_viewer, "page_1")
-    assert "Unpin" in text(shown(as_viewer, seen))
-    assert "Fleet" in text(shown(as_viewer))
+    assert "Unpin" in text(html_of(as_viewer, seen))
+    assert "Fleet" in text(html_of(as_viewer))
     pin(as_viewer, "page_1", off=True)
-    assert "Unpin" not in text(shown(as_viewer, seen))
-    assert "Nothing pinned." in text(shown(as_viewer))
+    assert "Unpin" not in text(html_of(as_viewer, seen))
+    assert "Nothing pinned." in text(html_of(as_viewer))
 
 
 def test_htmx_gets_the_button_and_the_sidebar(as_viewer: Client, seen: str) -> None:
     answer = pin(as_viewer, "page_1", headers={"HX-Request": "true", "HX-Target": "pin"})
-    html = answer.content.decode()
+    html = answer.text
     assert "Unpin" in text(html)
     assert pins(html) == "Pinned Fleet"
     assert "<html" not in html
@@ -141,7 +141,7 @@ def test_the_last_twelve_pins_are_saved_once_each(as_viewer: Client) -> None:
         pin(as_viewer, f"page_{number}")
     ids = [
         element.attributes["value"]
-        for element in elements(shown(as_viewer), "input")
+        for element in elements(html_of(as_viewer), "input")
         if element.attributes.get("name") == "page_id"
     ]
     assert ids == [f"page_{number}" for number in (5, 13, 12, 11, 10, 9, 8, 7, 6, 4, 3, 2)]

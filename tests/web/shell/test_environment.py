@@ -7,7 +7,7 @@ from django.test import Client
 
 from dashboard.web.shell.context_processors import TONES
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
+from tests.support.html import elements, response_text, text
 
 
 def pills(html: str) -> list[str]:
@@ -20,15 +20,15 @@ def pills(html: str) -> list[str]:
 def test_login_and_shell_show_the_environment(as_viewer: Client, settings: Any) -> None:
     settings.ENVIRONMENT_NAME, settings.ENVIRONMENT_COLOUR = "Staging <2>", "amber"
     for browser, address in ((Client(), "/accounts/login/"), (as_viewer, "/find/")):
-        page = browser.get(address).content.decode()
+        page = browser.get(address).text
         assert "Staging <2>" in text(page)
         assert set(pills(page)) == {"warn"}
 
 
 @pytest.mark.django_db
 def test_the_admin_and_the_api_docs_show_the_environment(admin_client: Client) -> None:
-    assert "Pressroom · Tests" in text(admin_client.get("/admin/").content.decode())
-    page = Client().get("/service/docs").content.decode()
+    assert "Pressroom · Tests" in response_text(admin_client.get("/admin/"))
+    page = Client().get("/service/docs").text
     assert "Tests" in text(page)
     assert pills(page) == ["plain"]
 
@@ -43,7 +43,7 @@ def test_the_shell_shows_the_service_host(
 ) -> None:
     settings.SERVICE_URL = "https://api.staging.example:8443/base"
     settings.SERVICE_API_KEY = "a-key-of-the-tests"
-    assert "api.staging.example:8443" in text(as_viewer.get("/find/").content.decode())
-    assert "api.staging.example" not in Client().get("/accounts/login/").content.decode()
+    assert "api.staging.example:8443" in response_text(as_viewer.get("/find/"))
+    assert "api.staging.example" not in Client().get("/accounts/login/").text
     settings.SERVICE_URL = None
-    assert "Built-in API" in text(as_viewer.get("/find/").content.decode())
+    assert "Built-in API" in response_text(as_viewer.get("/find/"))

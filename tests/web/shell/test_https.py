@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from dashboard.web.shell.https import NO_PROTO, PROXY_NOT_TRUSTED
-from tests.support.html import text
+from tests.support.html import response_text
 
 LOGIN = "/accounts/login/"
 OURS = {"SERVER_SOFTWARE": "gunicorn/27.0.1"}
@@ -25,15 +25,15 @@ def get(path: str = "/accounts/login/", **environ: Any) -> Any:
 
 def test_without_a_proxy_the_page_names_both_settings() -> None:
     response = get(**OURS)
-    shown = text(response.content.decode())
+    page = response_text(response)
     assert response.status_code == 503
-    assert "set BEHIND_PROXY=true, or set SECURE_COOKIES=false" in shown
+    assert "set BEHIND_PROXY=true, or set SECURE_COOKIES=false" in page
 
 
 def test_an_untrusted_tls_proxy_causes_no_loop() -> None:
     response = get(**OURS, HTTP_X_FORWARDED_PROTO="https")
     assert response.status_code == 503
-    assert "uses https, but BEHIND_PROXY is not set" in text(response.content.decode())
+    assert "uses https, but BEHIND_PROXY is not set" in response_text(response)
 
 
 def test_the_log_names_the_variable_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -94,7 +94,7 @@ def test_a_proxy_without_https_header_causes_no_loop(
     client = Client(**headers)
     response = [client.get("/accounts/login/") for _ in range(3)][-1]
     assert response.status_code == 503
-    assert "Configure it to send X-Forwarded-Proto: https" in text(response.content.decode())
+    assert "Configure it to send X-Forwarded-Proto: https" in response_text(response)
     assert caplog.messages.count(NO_PROTO) == 1
     assert Client(HTTP_X_FORWARDED_PROTO="https").get("/accounts/login/").status_code == 200
 

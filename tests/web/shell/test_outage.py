@@ -71,7 +71,7 @@ def test_every_page_names_the_outage_and_disables_buttons(
     fake_service.answer = answer
     mia.get("/pages/")
     for address, off in OFF.items():
-        html = mia.get(address).content.decode()
+        html = mia.get(address).text
         banner = text(html[html.index('id="outage"') : html.index('<div class="bar">')])
         assert reason in banner, address
         assert "timeouts" not in html, address
@@ -88,7 +88,7 @@ def test_updated_is_the_age_of_the_data(mia: Client, fake_service: FakeService) 
 
 
 def fresh(client: Client, address: str) -> str:
-    html = client.get(address).content.decode()
+    html = client.get(address).text
     start = html.index("Updated ", html.index('<div class="bar">'))
     return html[start : html.index("</span>", start)]
 
@@ -96,29 +96,29 @@ def fresh(client: Client, address: str) -> str:
 def test_one_error_of_one_object_is_no_outage(mia: Client, fake_service: FakeService) -> None:
     fake_service.answers(500, json={"detail": "Broken"})
     mia.get("/people/")
-    assert 'id="outage"' not in mia.get("/releases/").content.decode()
+    assert 'id="outage"' not in mia.get("/releases/").text
     for _ in range(2):
         mia.get("/people/")
-    assert "The service returned 500: Broken." in mia.get("/releases/").content.decode()
+    assert "The service returned 500: Broken." in mia.get("/releases/").text
 
 
 def test_a_workers_check_counts_in_every_process(mia: Client, clock: Clock) -> None:
     note_service(timezone.now(), is_reachable=False, reason="The host is away.")
-    assert "The host is away." in mia.get("/releases/").content.decode()
+    assert "The host is away." in mia.get("/releases/").text
     clock.advance(30)
     note_service(timezone.now(), is_reachable=True)
     cache.clear()
-    assert 'id="outage"' not in mia.get("/releases/").content.decode()
+    assert 'id="outage"' not in mia.get("/releases/").text
 
 
 def test_a_check_ends_the_outage_and_returns(mia: Client, fake_service: FakeService) -> None:
     fake_service.answer = hang
     mia.get("/people/")
     back = {"next": "/audiences/"}
-    html = mia.post("/service/check/", back, follow=True).content.decode()
+    html = mia.post("/service/check/", back, follow=True).text
     assert 'id="outage"' in html
     fake_service.answers(200, json=wire.envelope(wire.page()))
-    html = mia.post("/service/check/", back, follow=True).content.decode()
+    html = mia.post("/service/check/", back, follow=True).text
     assert 'id="outage"' not in html
     assert "<h1>Audiences</h1>" in html
     assert not buttons_off(html)

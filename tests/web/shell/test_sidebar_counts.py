@@ -11,7 +11,7 @@ from django.test import Client
 from dashboard.ledger.models.operations import Outcome
 from tests.support import wire
 from tests.support.fake_service import FakeService
-from tests.support.html import text
+from tests.support.html import response_text, text
 from tests.support.page_list import get, numbered, publish, record
 from tests.support.seeding import seed_audiences, seed_pages
 
@@ -74,7 +74,7 @@ def test_the_counts_are_cached_across_pages(
 def test_anonymous_visitors_see_no_counts(client: Client, fake_service: FakeService) -> None:
     record(numbered(1), total=1204)
     for address in ("/accounts/login/", "/no/such/page/"):
-        assert "1,204" not in client.get(address, follow=True).content.decode()
+        assert "1,204" not in client.get(address, follow=True).text
 
 
 def test_a_count_is_a_minimum_until_audiences_are_loaded(
@@ -99,7 +99,7 @@ def test_the_counts_follow_a_press_at_once(
     headers = {"HX-Request": "true", "HX-Target": "follow"}
     response = as_administrator.post("/notifications/follow/", what, headers=headers)
     assert 'id="count-activity" hx-swap-oob="true"' in response.text
-    assert text(response.text).endswith("1 needs attention")
+    assert response_text(response).endswith("1 needs attention")
 
 
 def test_another_process_counts_anew_after_a_press(

@@ -7,7 +7,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from tests.support.html import text
+from tests.support.html import response_text
 
 PATHS = [
     "/people/",
@@ -38,7 +38,7 @@ def test_a_rejected_file_stores_nothing(path: str) -> None:
     large = SimpleUploadedFile("large.bin", b"a" * 2_600_000)
     response = strict().post(path, {"file": large})
     assert response.status_code == 400
-    assert "Remove the file, then try again." in text(response.content.decode())
+    assert "Remove the file, then try again." in response_text(response)
 
 
 @pytest.mark.django_db
@@ -63,7 +63,7 @@ def test_a_multipart_form_without_files_is_accepted() -> None:
     sent = {"username": "nobody", "password": "wrong"}
     response = Client().post("/accounts/login/", sent)
     assert response.status_code == 200
-    assert "Incorrect username or password." in text(response.content.decode())
+    assert "Incorrect username or password." in response_text(response)
 
 
 class Unread:

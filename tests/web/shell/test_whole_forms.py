@@ -9,7 +9,7 @@ from django.test import Client
 
 from dashboard.accounts.models import Preferences
 from tests.conftest import logged_in
-from tests.support.html import text
+from tests.support.html import response_text
 
 FORM = "application/x-www-form-urlencoded"
 PART = (
@@ -36,7 +36,7 @@ def test_an_incomplete_form_changes_nothing(
     client.defaults |= {f"HTTP_{k.upper().replace('-', '_')}": v for k, v in headers.items()}
     response = post(client, "/accounts/settings/", body, length=len(body) + 40, kind=kind)
     assert response.status_code == 400
-    assert "The form arrived incomplete" in text(response.text)
+    assert "The form arrived incomplete" in response_text(response)
     assert not Preferences.objects.filter(theme="dark").exists()
 
 
@@ -44,7 +44,7 @@ def test_a_complete_form_is_accepted(vera: User) -> None:
     body = b"username=vera&password=wrong"
     response = post(Client(), "/accounts/login/", body, length=len(body))
     assert response.status_code == 200
-    assert "Incorrect username or password." in text(response.text)
+    assert "Incorrect username or password." in response_text(response)
 
 
 @pytest.mark.django_db

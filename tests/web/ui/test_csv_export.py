@@ -53,10 +53,10 @@ CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 
 
 @given(CELL, CELL)
-def test_a_csv_reader_returns_what_was_written(one: str, two: str) -> None:
-    result = read_back((one, two))[1]
+def test_a_csv_reader_returns_what_was_written(first: str, second: str) -> None:
+    result = read_back((first, second))[1]
     assert [cell.removeprefix("'") for cell in result] == [
-        one.removeprefix("'"),
-        two.removeprefix("'"),
+        first.removeprefix("'"),
+        second.removeprefix("'"),
     ]
     assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) for cell in result)

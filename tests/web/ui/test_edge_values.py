@@ -10,7 +10,7 @@ from django.test import Client
 from dashboard.contract.wire import MAX_IDENTIFIER_BYTES
 from tests.support import wire
 from tests.support.fake_service import FakeService
-from tests.support.html import text
+from tests.support.html import response_text
 from tests.support.one_audience import get, serve
 
 pytestmark = pytest.mark.django_db
@@ -25,8 +25,8 @@ LONGEST = TOO_LONG[: MAX_IDENTIFIER_BYTES // 3]
 def page_of(client: Client, path: str = "/pages/page_1/") -> str:
     """Return what a person reads on a page."""
     response = client.get(path)
-    assert response.status_code == 200, response.content.decode()
-    return text(response.content.decode())
+    assert response.status_code == 200, response.text
+    return response_text(response)
 
 
 def named(number: int, **differs: Any) -> dict[str, Any]:

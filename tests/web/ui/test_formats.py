@@ -14,7 +14,7 @@ from dashboard.web.ui.formats import Formats, number, override_formats
 from dashboard.web.ui.markup import duration, moment
 from tests.conftest import logged_in
 from tests.support.fake_service import FakeService
-from tests.support.html import text
+from tests.support.html import response_text, text
 from tests.support.wire import envelope, page, person
 
 MOMENT = datetime(2025, 3, 9, 14, 5, 7, tzinfo=UTC)
@@ -34,7 +34,7 @@ def _many(fake_service: FakeService) -> None:
 
 
 def read(client: Client, url: str) -> str:
-    return text(client.get(url).content.decode())
+    return response_text(client.get(url))
 
 
 def test_numbers_are_grouped_and_days_come_first(as_viewer: Client) -> None:
@@ -44,12 +44,12 @@ def test_numbers_are_grouped_and_days_come_first(as_viewer: Client) -> None:
 
 def test_users_choose_month_first_and_12_hours(as_viewer: Client, vera: User) -> None:
     as_viewer.post(SETTINGS, {"date_order": "month", "hours": "12", "keys": "on"})
-    listed = logged_in(vera).get("/pages/").content.decode()
+    listed = logged_in(vera).get("/pages/").text
     assert "Mar 9, 2025" in text(listed)
     assert "Sunday, March 9, 2025, 2:05:07 PM UTC" in listed
     assert 'datetime="2025-03-09T14:05:07+00:00"' in listed
     as_viewer.post(SETTINGS, {"date_order": "", "hours": "", "keys": "on"})
-    assert "Sunday 9 March 2025, 14:05:07 UTC" in logged_in(vera).get("/pages/").content.decode()
+    assert "Sunday 9 March 2025, 14:05:07 UTC" in logged_in(vera).get("/pages/").text
 
 
 @pytest.mark.parametrize("field", ["date_order", "hours"])

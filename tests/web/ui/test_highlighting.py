@@ -25,13 +25,13 @@ class _Text(HTMLParser):
         self.text += data
 
 
-def shown(html: str) -> str:
+def text_of(html: str) -> str:
     return _Text(html).text
 
 
 @given(JSON)
 def test_highlighted_json_equals_the_source(value: Any) -> None:
-    assert json.loads(shown(json_code(value))) == value
+    assert json.loads(text_of(json_code(value))) == value
 
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: ascii(payload)[:40])
@@ -54,7 +54,7 @@ def test_names_strings_numbers_and_constants_have_their_classes() -> None:
 def test_a_script_is_highlighted_and_complete() -> None:
     source = "\n// note\nif (a < 1) { b('</script>') }\n\n"
     html = highlight_source(source, "javascript")
-    assert shown(html) == source
+    assert text_of(html) == source
     assert '<span class="code-key">if</span>' in html
     assert '<span class="muted">// note</span>' in html
 
@@ -65,7 +65,7 @@ def test_an_unknown_language_is_plain_text(language: str) -> None:
 
 
 def test_a_reordering_character_is_shown_as_its_code() -> None:
-    assert shown(highlight_source("a\u202eb", "javascript")) == "a\\u202eb"
+    assert text_of(highlight_source("a\u202eb", "javascript")) == "a\\u202eb"
 
 
 def test_a_long_text_says_how_much_is_displayed() -> None:

@@ -98,8 +98,8 @@ def test_an_undefined_name_is_an_error() -> None:
 
 
 def test_values_are_escaped() -> None:
-    shown: Any = environment().from_string("{{ value|linebreaks }}{{ value }}").render(value="<b>")
-    assert shown == "<p>&lt;b&gt;</p>&lt;b&gt;"
+    html: Any = environment().from_string("{{ value|linebreaks }}{{ value }}").render(value="<b>")
+    assert html == "<p>&lt;b&gt;</p>&lt;b&gt;"
 
 
 def test_a_partial_is_a_block_of_its_page() -> None:

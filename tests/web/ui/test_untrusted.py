@@ -98,9 +98,9 @@ def test_a_missing_url_is_announced_as_empty() -> None:
 
 
 def test_a_long_text_says_how_much_is_displayed() -> None:
-    shown = text(render_markdown("word " * 10_000))
-    assert shown.endswith("Showing the first 20,000 of 50,000 characters.")
-    assert len(shown) < MAX_MARKDOWN + 100
+    words = text(render_markdown("word " * 10_000))
+    assert words.endswith("Showing the first 20,000 of 50,000 characters.")
+    assert len(words) < MAX_MARKDOWN + 100
 
 
 @pytest.mark.parametrize("part", ["[", "![", "*a ", "_*", "[a](", "`", "<", "> ", "|a"])

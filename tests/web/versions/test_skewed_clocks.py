@@ -12,7 +12,7 @@ from django.test import Client
 from tests.support import wire
 from tests.support.clock import stopped
 from tests.support.fake_service import FakeService
-from tests.support.html import text
+from tests.support.html import page_text
 
 VERSIONS = "/pages/page_1/audiences/aud_1/versions/"
 Serve = Callable[..., None]
@@ -36,13 +36,13 @@ def serve(fake_service: FakeService) -> Serve:
     return serve
 
 
-def shown(client: Client, url: str = VERSIONS) -> str:
-    return " ".join(text(client.get(url).content.decode()).split())
+def text_of(client: Client, url: str = VERSIONS) -> str:
+    return page_text(client, url)
 
 
 def overview(client: Client) -> str:
     client.get("/pages/page_1/")  # the overview of an empty ledger lists nothing
-    return shown(client, "/")
+    return text_of(client, "/")
 
 
 def from_now(**duration: float) -> str:
@@ -62,7 +62,7 @@ def test_dates_are_compared_with_the_services_own_clock(
 ) -> None:
     queued_at = datetime.now(UTC) + ahead - timedelta(minutes=3, seconds=20)
     serve(ahead=ahead, status="queued", queuedAt=queued_at.isoformat())
-    seen = shown(as_viewer)
+    seen = text_of(as_viewer)
     assert "Publishing version 2 (3 min)" in seen
     assert "In queue for 3 min" in seen
     assert note in seen
@@ -74,7 +74,7 @@ def test_dates_are_compared_with_the_services_own_clock(
 
 def test_clocks_that_agree_are_not_mentioned(as_viewer: Client, serve: Serve) -> None:
     serve(ahead=timedelta(seconds=3), status="queued", queuedAt=from_now(seconds=2))
-    assert "clock" not in shown(as_viewer)
+    assert "clock" not in text_of(as_viewer)
 
 
 @pytest.mark.parametrize(
@@ -86,14 +86,14 @@ def test_a_future_queue_time_counts_from_first_seen(
 ) -> None:
     queued_at = queued_at if isinstance(queued_at, str) else from_now(**queued_at)
     serve(status="queued", queuedAt=queued_at)
-    seen = shown(as_viewer)
+    seen = text_of(as_viewer)
     assert "queuedAt is in the future, by" in seen
     assert ahead in seen
     assert "In queue for" not in seen
     clock = stopped(monkeypatch)
     clock.advance(20 * 60)
     serve(status="processing", queuedAt=queued_at)
-    shown(as_viewer)
+    text_of(as_viewer)
     clock.advance(60)
     assert "In progress for 21 min" in overview(as_viewer)
 
@@ -105,6 +105,6 @@ def test_a_negative_duration_is_named(as_viewer: Client, serve: Serve) -> None:
         publishedAt=from_now(minutes=-9),
         queueDurationMs=-240_000,
     )
-    seen = shown(as_viewer)
+    seen = text_of(as_viewer)
     assert "publishedAt is before queuedAt." in seen
     assert "queueDurationMs is negative: -240000." in seen

@@ -236,7 +236,7 @@ def test_ids_of_any_characters_work_in_urls(
     page = get(as_publisher, "audience-detail")
     link = next(a for a in elements(page, "a") if "compare/?" in a.attributes["href"])
     answer = as_publisher.get(link.attributes["href"])
-    assert "Compare version 1 with version 2" in answer.content.decode()
+    assert "Compare version 1 with version 2" in answer.text
 
 
 @pytest.mark.usefixtures("three")
@@ -275,7 +275,7 @@ def next_part(client: Client, page: str) -> str:
     headers = {"HX-Request": "true", "HX-Target": "compare-poll"}
     response = client.get(poll_in(page)["hx-get"], headers=headers)
     assert response.status_code == 200
-    return response.content.decode()
+    return response.text
 
 
 def headings(html: str) -> list[str]:

@@ -328,7 +328,7 @@ def test_loaded_pages_are_in_the_url_and_come_back(
         shown_at = address_after_loading(as_viewer, last, shown_at)
         assert shown_at == f"{list_at}?show={rows}"
         with django_assert_max_num_queries(23):
-            page = as_viewer.get(shown_at).content.decode()
+            page = as_viewer.get(shown_at).text
         last -= 50
         assert headings(page) == [f"Version {number}" for number in range(2001, last - 1, -1)]
         links = [a.attributes for a in elements(page, "a")]
@@ -337,7 +337,7 @@ def test_loaded_pages_are_in_the_url_and_come_back(
     beyond = address_after_loading(as_viewer, last, shown_at)
     assert beyond == f"{list_at}?before=ver_{last}"
     assert address_after_loading(as_viewer, last - 50, beyond) == f"{beyond}&show=100"
-    page = as_viewer.get(f"{beyond}&show=100").content.decode()
+    page = as_viewer.get(f"{beyond}&show=100").text
     assert headings(page) == [f"Version {last - number}" for number in range(1, 101)]
 
 

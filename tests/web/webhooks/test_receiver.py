@@ -23,7 +23,7 @@ from tests.support import wire
 from tests.support.clock import stopped
 from tests.support.dashboards import Dashboard, hidden, logged_in, over_http
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
+from tests.support.html import elements, response_text, text
 from tests.support.processes import Running
 from tests.support.publishing_service import PublishingService
 from tests.support.receiver_page import (
@@ -48,7 +48,7 @@ def receiver(as_administrator: Client) -> ReceiverPage:
 def test_it_is_off_until_an_administrator_switches_it_on(
     as_administrator: Client, fake_service: FakeService
 ) -> None:
-    assert "The receiver is off" in text(as_administrator.get(PAGE).text)
+    assert "The receiver is off" in response_text(as_administrator.get(PAGE))
     Receiver.objects.create(pk=1, secret="known")
     assert arrive("/hooks/known/").status_code == 404
     assert arrive(switched_on(as_administrator)).status_code == 200
@@ -137,27 +137,29 @@ def test_with_a_secret_only_signed_deliveries_are_stored(receiver: ReceiverPage)
 def test_what_was_sent_is_shown_whatever_its_form(receiver: ReceiverPage) -> None:
     published = json.dumps(PUBLISHED).encode()
 
-    def shown(body: bytes, encoding: str = "") -> str:
+    def delivery_text(body: bytes, encoding: str = "") -> str:
         assert receiver.arrive(body, **{"Content-Encoding": encoding}).status_code == 200
         return text(receiver.last())
 
-    page = shown(b'{"type":"form.submitted","amount":1e999,"type":"page.version.published","e":[]}')
+    page = delivery_text(
+        b'{"type":"form.submitted","amount":1e999,"type":"page.version.published","e":[]}'
+    )
     assert page.count('"type"') == 2
     assert "1e999" in page
     assert "Unknown" in page, "which of the two it is can't be told"
     assert "Not byte for byte" not in page
-    page = shown(BOM_UTF8 + published)
+    page = delivery_text(BOM_UTF8 + published)
     assert "page.version.published" in page.split("Body")[0]
     assert "without its byte order mark" in page
-    assert "aud_1" in shown(published.decode().encode("utf-16"))
-    assert "bytes that aren’t text" in shown(b"{\xff}")
-    assert "hidden characters are shown as their codes" in shown('["\u202e"]'.encode())
+    assert "aud_1" in delivery_text(published.decode().encode("utf-16"))
+    assert "bytes that aren’t text" in delivery_text(b"{\xff}")
+    assert "hidden characters are shown as their codes" in delivery_text('["\u202e"]'.encode())
 
 
 def test_a_compressed_delivery_is_unpacked_up_to_a_limit(receiver: ReceiverPage) -> None:
     published = json.dumps(PUBLISHED).encode()
 
-    def shown(body: bytes, encoding: str) -> str:
+    def delivery_text(body: bytes, encoding: str) -> str:
         assert receiver.arrive(body, **{"Content-Encoding": encoding}).status_code == 200
         return text(receiver.last())
 
@@ -165,14 +167,14 @@ def test_a_compressed_delivery_is_unpacked_up_to_a_limit(receiver: ReceiverPage)
         (gzip.compress(published), "gzip"),
         (zlib.compress(published), "deflate"),
     ):
-        page = shown(packed, encoding)
+        page = delivery_text(packed, encoding)
         assert f"unpacked from {encoding}" in page
         assert "page.version.published" in page.split("Body")[0]
-    assert "damaged" in shown(published, "gzip")
-    assert "not to its end" in shown(gzip.compress(published)[:-12], "gzip")
-    assert "compressed with br, which isn’t unpacked" in shown(b"\x1b", "br")
+    assert "damaged" in delivery_text(published, "gzip")
+    assert "not to its end" in delivery_text(gzip.compress(published)[:-12], "gzip")
+    assert "compressed with br, which isn’t unpacked" in delivery_text(b"\x1b", "br")
     bomb = gzip.compress(b"[" + b" " * 100_000_000 + b"]")
-    assert "not to its end" in shown(bomb, "gzip")
+    assert "not to its end" in delivery_text(bomb, "gzip")
     assert ReceivedDelivery.objects.latest("pk").size == len(bomb)
 
 
@@ -339,7 +341,7 @@ def test_nothing_of_an_incomplete_body_is_stored(server: Running, rest: bytes) -
         answer = said_to(server, address_on(page), rest)
         assert answer.startswith(b"HTTP/1.1 400 ")
         assert b"The body is incomplete. Nothing was stored." in answer
-        assert "No deliveries yet" in text(browser.get(PAGE).text)
+        assert "No deliveries yet" in response_text(browser.get(PAGE))
 
 
 def test_the_largest_body_is_accepted_and_its_beginning_stored(receiver: ReceiverPage) -> None:
@@ -507,9 +509,9 @@ def test_only_the_audience_of_a_delivery_shows_it(
     receiver.arrive({"event": "page.version.published", "audienceId": "another"})
     receiver.arrive(body | {"event": "form.submitted"})
     message = "Publish event received"
-    assert message not in text(receiver.client.get(audience).text)
+    assert message not in response_text(receiver.client.get(audience))
     receiver.arrive(body)
-    assert message in text(receiver.client.get(audience).text)
+    assert message in response_text(receiver.client.get(audience))
 
 
 @pytest.mark.parametrize(

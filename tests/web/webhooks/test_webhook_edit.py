@@ -16,7 +16,7 @@ from tests.conftest import logged_in
 from tests.support import wire
 from tests.support.embedded_api_factories import make_subscription
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
+from tests.support.html import elements, response_text, text
 from tests.support.webhook_form import LIVE, PAGE, WebhookForm, fields, put_on_list, sent_body
 from tests.support.webhook_service import (
     WebhookService,
@@ -60,10 +60,10 @@ def test_the_service_receives_exactly_the_body_shown(form: WebhookForm) -> None:
     events = ["form.submitted", "page.version.created"]
     response = form.post(form.filled(url=NEW, events=events))
     assert form.changes == []
-    shown = sent_body(response.text)
+    reviewed = sent_body(response.text)
     done = form.submit(response, follow=True)
-    assert form.changes == [shown] == [{"url": NEW, "events": events}]
-    assert "URL and events updated." in text(done.text)
+    assert form.changes == [reviewed] == [{"url": NEW, "events": events}]
+    assert "URL and events updated." in response_text(done)
 
 
 @pytest.mark.parametrize(
@@ -92,14 +92,14 @@ def test_only_what_was_changed_is_sent(
 
 def test_an_unchanged_form_sends_nothing(form: WebhookForm) -> None:
     response = form.post(form.filled())
-    assert "No changes to send." in text(response.text)
+    assert "No changes to send." in response_text(response)
     assert form.changes == []
     assert Operation.objects.count() == 0
 
 
 def test_a_body_that_changed_is_shown_before_publishing(form: WebhookForm) -> None:
-    shown = form.review(url=NEW)
-    response = form.post(shown | {"url": "https://another.example"})
+    reviewed = form.review(url=NEW)
+    response = form.post(reviewed | {"url": "https://another.example"})
     assert form.changes == []
     assert sent_body(response.text) == {"url": "https://another.example"}
 
@@ -109,8 +109,10 @@ def test_the_live_part_shows_body_and_findings(form: WebhookForm) -> None:
     form.service.reads = 0
     part = form.post(data, headers=LIVE).text
     assert "<html" not in part
-    shown = next(e.attributes for e in elements(part, "input") if e.attributes["name"] == "shown")
-    assert json.loads(shown["value"]) == {"url": "http://10.0.0.5/in"}
+    reviewed = next(
+        e.attributes for e in elements(part, "input") if e.attributes["name"] == "shown"
+    )
+    assert json.loads(reviewed["value"]) == {"url": "http://10.0.0.5/in"}
     assert "10.0.0.5 is a private address" in text(part)
     assert "http isn’t encrypted" in text(part)
     assert (form.service.reads, form.changes) == (0, [])
@@ -119,7 +121,7 @@ def test_the_live_part_shows_body_and_findings(form: WebhookForm) -> None:
 def test_the_preview_shows_why_nothing_can_be_sent_yet(form: WebhookForm) -> None:
     part = form.preview(url="htps://hooks.example")
     assert part.status_code == 200
-    assert "It starts with htps://. Did you mean https://?" in text(part.text)
+    assert "It starts with htps://. Did you mean https://?" in response_text(part)
 
 
 def test_a_change_is_on_record_with_the_values_before(form: WebhookForm) -> None:
@@ -128,7 +130,9 @@ def test_a_change_is_on_record_with_the_values_before(form: WebhookForm) -> None
     assert (operation.outcome, operation.body_sent) == (Outcome.ACCEPTED, {"url": NEW})
     assert (operation.subscription_id, operation.target_name) == ("whs_1", "CRM")
     assert operation.before["url"] == "https://hooks.example/in"
-    record = text(form.client.get(reverse("operation-detail", args=[operation.operation_key])).text)
+    record = response_text(
+        form.client.get(reverse("operation-detail", args=[operation.operation_key]))
+    )
     assert "https://hooks.example/in" in record.split("Requested changes")[1]
     assert NEW in record.split("Requested changes")[1]
 
@@ -145,7 +149,7 @@ def test_a_form_sent_twice_is_sent_once(form: WebhookForm) -> None:
     form.post(data)
     again = form.post(data, follow=True)
     assert len(form.changes) == 1
-    assert "This form was already sent. Nothing was sent again." in text(again.text)
+    assert "This form was already sent. Nothing was sent again." in response_text(again)
 
 
 @pytest.mark.parametrize("key", ["", "none of ours", "00000000"])
@@ -164,7 +168,7 @@ def test_the_key_of_another_operation_sends_nothing(form: WebhookForm) -> None:
     response = form.post(again | {"operation_key": key})
     assert response.status_code == 409
     assert len(form.changes) == 1
-    assert "operation key was already used for another request" in text(response.text)
+    assert "operation key was already used for another request" in response_text(response)
     form.submit(response)
     assert form.service.held["url"] == "https://third.example"
 
@@ -172,8 +176,8 @@ def test_the_key_of_another_operation_sends_nothing(form: WebhookForm) -> None:
 def test_a_response_with_different_values_is_reported(form: WebhookForm) -> None:
     form.service.way = ignores
     response = form.save(url=NEW)
-    assert "The service accepted the update but returned different values: url." in text(
-        response.text
+    assert "The service accepted the update but returned different values: url." in response_text(
+        response
     )
 
 
@@ -182,13 +186,13 @@ def test_the_embedded_service_is_changed(as_administrator: Client) -> None:
     as_administrator.post("/webhooks/new/", {"subscription_id": there.id})
     page = reverse("subscription-detail", args=[there.id])
     data = fields(as_administrator.get(page).text) | {"mode": "pick", "events": ["form.enriched"]}
-    shown = fields(as_administrator.post(page, data).text)
-    as_administrator.post(page, shown)
+    reviewed = fields(as_administrator.post(page, data).text)
+    as_administrator.post(page, reviewed)
     there.refresh_from_db()
     assert there.events == ["form.enriched"]
     data = fields(as_administrator.get(page).text) | {"url": "https://xn--/"}
     refused = as_administrator.post(page, fields(as_administrator.post(page, data).text))
-    assert "The host of the URL isn’t a valid name" in text(refused.text)
+    assert "The host of the URL isn’t a valid name" in response_text(refused)
 
 
 def test_label_url_and_events_are_saved_by_one_button(form: WebhookForm) -> None:
@@ -197,11 +201,11 @@ def test_label_url_and_events_are_saved_by_one_button(form: WebhookForm) -> None
     visible = [button for button in buttons if "hidden" not in button.get("class", "")]
     assert [item.get("id") for item in visible if item.get("type") == "submit"].count("save") == 1
     assert "Save label" not in text(page)
-    shown = form.review(label="Sales", url=NEW, events=[])
-    assert shown["label"] == "Sales"
+    reviewed = form.review(label="Sales", url=NEW, events=[])
+    assert reviewed["label"] == "Sales"
     assert SubscriptionRecord.objects.get().label == "CRM"
-    done = form.post(shown, follow=True)
-    assert "Label, URL and events updated." in text(done.text)
+    done = form.post(reviewed, follow=True)
+    assert "Label, URL and events updated." in response_text(done)
     assert SubscriptionRecord.objects.get().label == "Sales"
     assert form.changes == [{"url": NEW, "events": []}]
 
@@ -279,7 +283,7 @@ def test_an_invalid_url_is_rejected_and_kept(form: WebhookForm, subtests: pytest
         with subtests.test(url=url):
             response = form.post(data | {"url": url})
             assert (response.status_code, form.changes) == (422, [])
-            assert message in text(response.text)
+            assert message in response_text(response)
             assert "\0" in url or fields(response.text)["url"] == url
 
 
@@ -291,7 +295,7 @@ def test_an_address_few_can_reach_brings_a_warning(
     for url, message in RARELY_REACHED:
         with subtests.test(url=url):
             response = form.post(data | {"url": url})
-            assert message in text(response.text)
+            assert message in response_text(response)
             assert sent_body(response.text) == {"url": url}
     form.submit(response)
     assert form.changes == [{"url": url}]
@@ -332,14 +336,14 @@ def test_selecting_events_while_keeping_null_is_an_error(form: WebhookForm) -> N
     form.service.held = wire.subscription(events=None)
     response = form.post(form.filled(events=["form.enriched"]))
     assert (response.status_code, form.changes) == (422, [])
-    assert "Keep null is chosen. Choose one." in text(response.text)
+    assert "Keep null is chosen. Choose one." in response_text(response)
     assert fields(response.text)["events"] == ["form.enriched"]
 
 
 def test_an_event_that_is_known_nowhere_is_refused(form: WebhookForm) -> None:
     response = form.post(form.filled(events=["form.submitted", "page.exploded"]))
     assert (response.status_code, form.changes) == (422, [])
-    assert "Unknown event: “page.exploded”." in text(response.text)
+    assert "Unknown event: “page.exploded”." in response_text(response)
 
 
 def test_an_event_that_the_spec_lacks_stays(form: WebhookForm) -> None:
@@ -365,7 +369,7 @@ def test_reordered_or_repeated_events_change_nothing(form: WebhookForm) -> None:
         events=["form.enriched", "form.submitted", "form.enriched"]
     )
     response = form.post(form.filled(events=["form.submitted", "form.enriched"]))
-    assert "No changes to send." in text(response.text)
+    assert "No changes to send." in response_text(response)
 
 
 # Somebody else changed it
@@ -376,7 +380,7 @@ def test_a_concurrent_change_is_not_overwritten(form: WebhookForm) -> None:
     form.service.held = wire.subscription(url="https://theirs.example", events=["form.enriched"])
     response = form.post(data)
     assert (response.status_code, form.changes) == (409, [])
-    page = text(response.text)
+    page = response_text(response)
     assert all(u in page for u in ("https://hooks.example/in", "https://theirs.example", NEW))
     merged = fields(response.text)
     assert (merged["url"], merged["events"]) == (NEW, ["form.enriched"])
@@ -391,7 +395,7 @@ def test_the_same_change_elsewhere_leaves_nothing_to_send(form: WebhookForm) -> 
     response = form.post(data)
     assert response.status_code == 409
     again = form.submit(response)
-    assert "No changes to send." in text(again.text)
+    assert "No changes to send." in response_text(again)
     assert form.changes == []
 
 
@@ -429,7 +433,7 @@ def test_the_service_s_field_errors_appear_at_the_field(form: WebhookForm) -> No
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "said"),
+    ("status", "body", "sentence"),
     [
         (422, {"errors": [{"path": "tenant", "message": "is closed"}]}, "tenant: is closed"),
         (422, {"detail": "Not this one."}, "Not this one."),
@@ -439,12 +443,12 @@ def test_the_service_s_field_errors_appear_at_the_field(form: WebhookForm) -> No
     ],
 )
 def test_other_errors_appear_beside_the_button(
-    form: WebhookForm, status: int, body: dict[str, Any], said: str
+    form: WebhookForm, status: int, body: dict[str, Any], sentence: str
 ) -> None:
     form.service.way = answers(status, **body)
     response = form.save(url=NEW)
     assert response.status_code == 422
-    assert said in text(response.text.split('id="sending"')[1])
+    assert sentence in text(response.text.split('id="sending"')[1])
     assert fields(response.text)["url"] == NEW
     form.service.way = WebhookService().way
     form.submit(response)
@@ -458,7 +462,7 @@ def test_an_unknown_outcome_is_shown_with_its_operation(form: WebhookForm, way: 
     form.service.way = way
     response = form.save(url=NEW)
     assert response.status_code == 502
-    assert "Outcome unknown: the change may have been saved." in text(response.text)
+    assert "Outcome unknown: the change may have been saved." in response_text(response)
     operation = Operation.objects.get()
     assert operation.outcome == Outcome.UNKNOWN
     assert reverse("operation-detail", args=[operation.operation_key]) in response.text
@@ -469,7 +473,7 @@ def test_a_response_for_another_subscription_is_no_answer(form: WebhookForm) -> 
     form.service.way = mistakes
     response = form.save(url=NEW)
     assert response.status_code == 502
-    assert "the response is for another subscription, whs_2" in text(response.text)
+    assert "the response is for another subscription, whs_2" in response_text(response)
     operation = Operation.objects.get()
     assert operation.outcome == Outcome.UNKNOWN
     assert '"subscriptionId":"whs_2"' in operation.attempts.get().response_body
@@ -502,7 +506,7 @@ def test_where_it_cannot_be_read_first_nothing_is_sent(form: WebhookForm) -> Non
     form.service.reading = away
     response = form.post(data)
     assert (response.status_code, form.changes) == (503, [])
-    assert "The subscription couldn't be checked first." in text(response.text)
+    assert "The subscription couldn't be checked first." in response_text(response)
     assert Operation.objects.get().outcome == Outcome.NOT_SENT
     form.service.reading = shows
     form.submit(response)
@@ -519,7 +523,7 @@ def test_what_was_last_known_is_shown_and_marked(form: WebhookForm, reading: Any
     form.service.reading = reading
     response = form.client.get(PAGE)
     assert response.status_code == 200
-    assert "Showing the last known state." in text(response.text)
+    assert "Showing the last known state." in response_text(response)
     assert "https://hooks.example/in" in response.text
 
 
@@ -546,7 +550,7 @@ def test_a_page_about_unreadable_data_still_opens(form: WebhookForm) -> None:
     form.service.reading = away
     response = form.client.get(PAGE)
     assert response.status_code == 200
-    assert "The saved copy is unreadable" in text(response.text)
+    assert "The saved copy is unreadable" in response_text(response)
 
 
 def test_two_people_with_two_forms_both_get_through(form: WebhookForm) -> None:
@@ -578,7 +582,7 @@ def test_a_change_after_sign_out_is_reported_as_lost(
     response = form.post(data, headers=headers)
     login = response.headers.get("HX-Redirect") or response["Location"]
     back = form.client.post(login, {"username": "ada", "password": "ada"})
-    assert text(form.client.get(back["Location"]).text).count(WORDS_OF_LOSS) == 1
+    assert response_text(form.client.get(back["Location"])).count(WORDS_OF_LOSS) == 1
     assert form.changes == []
 
 

@@ -17,7 +17,7 @@ from tests.conftest import logged_in
 from tests.support import wire
 from tests.support.embedded_api_factories import make_subscription
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
+from tests.support.html import elements, response_text
 from tests.support.webhook_form import PAGE, WebhookSwitch, put_on_list
 from tests.support.webhook_service import (
     WebhookService,
@@ -69,7 +69,7 @@ def test_the_switch_keeps_its_id_for_the_keyboard(switch: WebhookSwitch) -> None
 def test_turning_off_is_confirmed_first(switch: WebhookSwitch) -> None:
     data = {"active": "off", "operation_key": str(uuid4()), "back": "/webhooks/?state=on"}
     response = switch.post(data)
-    assert "Turn off CRM?" in text(response.text)
+    assert "Turn off CRM?" in response_text(response)
     assert switch.changes == []
     form = response.text.split("<dialog open")[1].split("</form>")[0]
     yes = {e.attributes["name"]: e.attributes.get("value", "") for e in elements(form, "input")}
@@ -108,7 +108,7 @@ def test_the_key_of_another_operation_switches_nothing(switch: WebhookSwitch) ->
     switch.press("on", operation_key=key)
     response = switch.press("off", operation_key=key)
     assert response.status_code == 409
-    assert "operation key was already used for another request" in text(response.text)
+    assert "operation key was already used for another request" in response_text(response)
     assert switch.changes == [{"active": True}]
 
 
@@ -119,8 +119,8 @@ def test_another_subscription_s_key_switches_nothing(switch: WebhookSwitch) -> N
     record_subscription(other, label="Mail")
     response = switch.client.post("/webhooks/whs_2/active/", data, follow=True)
     assert response.status_code == 409
-    assert "Nothing was sent" in text(response.text)
-    assert "Mail is off" not in text(response.text)
+    assert "Nothing was sent" in response_text(response)
+    assert "Mail is off" not in response_text(response)
     assert len(switch.changes) == 1
 
 
@@ -129,7 +129,7 @@ def test_a_press_records_the_state_before_it(switch: WebhookSwitch) -> None:
     operation = Operation.objects.get()
     assert (operation.body_sent, operation.before["active"]) == ({"active": False}, True)
     page = switch.client.get(reverse("operation-detail", args=[operation.operation_key]))
-    row = text(page.text).split("Requested changes")[1]
+    row = response_text(page).split("Requested changes")[1]
     assert "active on off" in " ".join(row.split())
 
 
@@ -159,7 +159,7 @@ def test_after_a_failure_the_switch_shows_the_truth(
     response = switch.press("off")
     assert response.status_code == 200
     assert aria_checked(response.text) == truth
-    assert message in text(response.text)
+    assert message in response_text(response)
     operation = Operation.objects.get()
     assert operation.outcome == outcome
     assert reverse("operation-detail", args=[operation.operation_key]) in response.text
@@ -170,14 +170,14 @@ def test_a_refusal_shows_what_somebody_else_has_done_meanwhile(switch: WebhookSw
     switch.service.way = answers(409, detail="Busy.")
     response = switch.press("on")
     assert aria_checked(response.text) == "false"
-    assert "Current state: off." in text(response.text)
+    assert "Current state: off." in response_text(response)
 
 
 def test_without_the_truth_the_last_seen_is_named(switch: WebhookSwitch) -> None:
     switch.service.way, switch.service.reading = answers(500), answers(500)
     response = switch.press("off")
     assert aria_checked(response.text) == "true"
-    assert "Couldn't check again. Last known state: on." in text(response.text)
+    assert "Couldn't check again. Last known state: on." in response_text(response)
 
 
 def test_a_flaky_service_never_leaves_a_wrong_switch(switch: WebhookSwitch) -> None:
@@ -208,7 +208,7 @@ def test_without_scripts_the_message_is_on_the_page(switch: WebhookSwitch) -> No
     data = {"active": "off", "confirmed": "1", "operation_key": str(uuid4()), "back": PAGE}
     response = switch.post(data, follow=True)
     assert response.redirect_chain == [(PAGE, 302)]
-    assert "CRM: Not turned off. The service returned 422: Not now." in text(response.text)
+    assert "CRM: Not turned off. The service returned 422: Not now." in response_text(response)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_a_switch_that_is_not_whole_sends_nothing(
     switch: WebhookSwitch, data: dict[str, str]
 ) -> None:
     response = switch.post(data, follow=True)
-    assert "Not changed. Try again." in text(response.text)
+    assert "Not changed. Try again." in response_text(response)
     assert switch.changes == []
 
 

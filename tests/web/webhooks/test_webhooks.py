@@ -21,13 +21,13 @@ from tests.support import wire
 from tests.support.embedded_api_factories import make_subscription
 from tests.support.fake_service import FakeService
 from tests.support.hostile_strings import PAYLOADS
-from tests.support.html import elements, text
+from tests.support.html import elements, response_text, text
 
 LIST = "/webhooks/"
 ADD = f"{LIST}new/"
 
 
-def known(**differs: Any) -> SubscriptionRecord:
+def listed(**differs: Any) -> SubscriptionRecord:
     """Return a subscription on the list, labelled CRM by default."""
     label = differs.pop("label", "CRM")
     seen = WebhookSubscription.model_validate(wire.subscription(**differs))
@@ -38,11 +38,11 @@ def detail(subscription_id: str = "whs_1") -> str:
     return reverse("subscription-detail", args=[subscription_id])
 
 
-def shown(client: Client, address: str = LIST) -> str:
+def html_of(client: Client, address: str = LIST) -> str:
     """Return the text of a page that responds with 200."""
     answer = client.get(address)
     assert answer.status_code == 200
-    return text(answer.text)
+    return response_text(answer)
 
 
 def sent_bodies(fake_service: FakeService) -> list[Any]:
@@ -53,21 +53,21 @@ def sent_bodies(fake_service: FakeService) -> list[Any]:
 
 
 def test_an_empty_list_shows_how_to_fill_it(as_administrator: Client, as_viewer: Client) -> None:
-    assert "can’t list its subscriptions. Add them by ID." in shown(as_administrator)
-    assert "Administrators can add them by ID." in shown(as_viewer)
+    assert "can’t list its subscriptions. Add them by ID." in html_of(as_administrator)
+    assert "Administrators can add them by ID." in html_of(as_viewer)
 
 
 def test_the_list_shows_last_known_without_a_call(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
-    known()
-    page = shown(as_viewer)
+    listed()
+    page = html_of(as_viewer)
     assert all(word in page for word in ("CRM", "https://hooks.example/in", "form.submitted"))
     assert fake_service.sent == []
 
 
 @pytest.mark.parametrize(
-    ("events", "said"),
+    ("events", "sentence"),
     [
         (None, "null (undocumented)"),
         ([], "No events"),
@@ -75,23 +75,23 @@ def test_the_list_shows_last_known_without_a_call(
     ],
 )
 def test_events_are_null_none_or_some_and_never_all(
-    as_viewer: Client, events: list[str] | None, said: str
+    as_viewer: Client, events: list[str] | None, sentence: str
 ) -> None:
-    known(events=events)
+    listed(events=events)
     rows = as_viewer.get(LIST).text.split("<tbody")[1].split("</tbody")[0]
-    assert said in text(rows)
+    assert sentence in text(rows)
     assert "all" not in text(rows).lower().split()
 
 
 def test_a_longer_list_costs_no_more_queries(
     as_administrator: Client, django_assert_num_queries: Any
 ) -> None:
-    known()
+    listed()
     as_administrator.get(LIST)
     with django_assert_num_queries(8):
         as_administrator.get(LIST)
     for number in range(2, 30):
-        known(subscriptionId=f"whs_{number}")
+        listed(subscriptionId=f"whs_{number}")
     with django_assert_num_queries(8):
         as_administrator.get(LIST)
 
@@ -116,37 +116,37 @@ def test_a_longer_list_costs_no_more_queries(
 def test_the_address_filters_by_state_and_event(
     as_viewer: Client, query: str, ids: set[str]
 ) -> None:
-    known(subscriptionId="a")
-    known(subscriptionId="b", events=None, active=False)
-    known(subscriptionId="c", events=[])
-    known(subscriptionId="d", events=["page.deleted"])
+    listed(subscriptionId="a")
+    listed(subscriptionId="b", events=None, active=False)
+    listed(subscriptionId="c", events=[])
+    listed(subscriptionId="d", events=["page.deleted"])
     page = as_viewer.get(LIST + query).text
     links = {element.attributes.get("href", "") for element in elements(page, "a")}
     assert {item for item in "abcd" if detail(item) in links} == ids
 
 
 def test_filters_without_matches_can_be_cleared(as_viewer: Client) -> None:
-    known()
-    assert "No subscriptions match" in shown(as_viewer, f"{LIST}?event=null")
+    listed()
+    assert "No subscriptions match" in html_of(as_viewer, f"{LIST}?event=null")
 
 
 def test_an_unknown_event_can_be_filtered(as_viewer: Client) -> None:
-    known(events=["page.deleted"])
+    listed(events=["page.deleted"])
     options = elements(as_viewer.get(f"{LIST}?event=page.deleted").text, "option")
     assert "page.deleted" in as_viewer.get(LIST).text
     assert sum("selected" in option.attributes for option in options) == 1
 
 
 def test_an_unreadable_record_is_still_a_row(as_administrator: Client) -> None:
-    record = known()
+    record = listed()
     SubscriptionRecord.objects.filter(pk=record.pk).update(body='{"events": 5}')
-    assert "The saved copy is unreadable. Refresh it." in shown(as_administrator)
+    assert "The saved copy is unreadable. Refresh it." in html_of(as_administrator)
     assert detail() not in as_administrator.get(f"{LIST}?event=null").text
 
 
 def test_texts_of_the_service_come_out_as_text(as_administrator: Client) -> None:
     for number, payload in enumerate(map(strip_unstorable, PAYLOADS)):
-        known(subscriptionId=f"whs_{number}", url=payload, events=[payload], label=payload[:100])
+        listed(subscriptionId=f"whs_{number}", url=payload, events=[payload], label=payload[:100])
     tags = {element.tag for element in elements(as_administrator.get(LIST).text)}
     assert not tags & {"img", "iframe", "math", "base", "object"}
     scripts = elements(as_administrator.get(LIST).text, "script")
@@ -154,7 +154,7 @@ def test_texts_of_the_service_come_out_as_text(as_administrator: Client) -> None
 
 
 def test_the_last_failed_change_is_shown_in_its_row(as_viewer: Client, paula: User) -> None:
-    known()
+    listed()
     _, attempt = begin(
         operation_key="key",
         kind=OperationKind.UPDATE_SUBSCRIPTION,
@@ -170,7 +170,7 @@ def test_the_last_failed_change_is_shown_in_its_row(as_viewer: Client, paula: Us
 
 
 def test_an_interrupted_change_appears_in_its_row(as_viewer: Client, paula: User) -> None:
-    known()
+    listed()
     begin(
         operation_key="key",
         kind=OperationKind.UPDATE_SUBSCRIPTION,
@@ -178,10 +178,10 @@ def test_an_interrupted_change_appears_in_its_row(as_viewer: Client, paula: User
         target=Target(subscription_id="whs_1"),
         body={"active": False},
     )
-    assert "Change: outcome unknown" not in text(as_viewer.get(LIST).text)
-    assert "Change failed" not in text(as_viewer.get(LIST).text)
+    assert "Change: outcome unknown" not in response_text(as_viewer.get(LIST))
+    assert "Change failed" not in response_text(as_viewer.get(LIST))
     Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
-    assert "Change: outcome unknown" in text(as_viewer.get(LIST).text)
+    assert "Change: outcome unknown" in response_text(as_viewer.get(LIST))
 
 
 # Rights
@@ -190,7 +190,7 @@ def test_an_interrupted_change_appears_in_its_row(as_viewer: Client, paula: User
 def test_who_may_not_change_is_offered_no_change(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
-    known()
+    listed()
     fake_service.answers(200, json=wire.subscription())
     for address in (LIST, detail()):
         page = as_viewer.get(address).text
@@ -222,10 +222,10 @@ def test_who_may_not_change_is_refused_with_a_sentence(
     data: dict[str, str],
 ) -> None:
     client: Client = request.getfixturevalue(who)
-    known()
+    listed()
     answer = client.post(address, data)
     assert answer.status_code == 403
-    assert "You need the Administrator role to edit webhooks." in text(answer.text)
+    assert "You need the Administrator role to edit webhooks." in response_text(answer)
     assert fake_service.sent == []
     assert SubscriptionRecord.objects.get().label == "CRM"
 
@@ -233,7 +233,7 @@ def test_who_may_not_change_is_refused_with_a_sentence(
 def test_a_viewer_may_read_listed_subscriptions_and_nothing_else(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
-    known()
+    listed()
     fake_service.answers(200, json=wire.subscription(url="https://new.example"))
     assert "https://new.example" in as_viewer.post(LIST, {"read": "whs_1"}).text
     as_viewer.post(LIST, {"read": "whs_of_others"})
@@ -253,7 +253,7 @@ def test_an_added_subscription_is_read_at_once(as_administrator: Client) -> None
     assert (record.subscription_id, record.label) == (there.id, "Warehouse")
     assert record.added_by
     assert record.added_by.username == "ada"
-    assert "Added Warehouse." in text(answer.text)
+    assert "Added Warehouse." in response_text(answer)
     assert Operation.objects.count() == 0
 
 
@@ -262,7 +262,7 @@ def test_the_url_that_adds_leads_to_the_list(as_administrator: Client) -> None:
 
 
 def test_a_refresh_after_a_wrong_id_opens_the_list(as_administrator: Client) -> None:
-    known()
+    listed()
     page = as_administrator.post(ADD, {"subscription_id": ""}).text
     assert {form.attributes["action"] for form in elements(page, "form")} >= {LIST, ADD}
     [refresh] = [form for form in elements(page, "form") if form.attributes.get("id") == "read"]
@@ -272,7 +272,7 @@ def test_a_refresh_after_a_wrong_id_opens_the_list(as_administrator: Client) -> 
 def test_a_wrong_id_shows_the_service_s_words(as_administrator: Client) -> None:
     answer = as_administrator.post(ADD, {"subscription_id": "whs_wrong", "label": "Kept"})
     assert answer.status_code == 422
-    assert "Webhook subscription not found." in text(answer.text)
+    assert "Webhook subscription not found." in response_text(answer)
     fields = {
         element.attributes.get("name"): element.attributes
         for element in elements(answer.text, "input")
@@ -286,16 +286,16 @@ def test_a_wrong_id_shows_the_service_s_words(as_administrator: Client) -> None:
 def test_adding_twice_gives_an_error_and_sends_nothing(
     as_administrator: Client, fake_service: FakeService
 ) -> None:
-    known()
+    listed()
     answer = as_administrator.post(ADD, {"subscription_id": "whs_1", "label": "Another"})
     assert answer.status_code == 422
-    assert "Already added." in text(answer.text)
+    assert "Already added." in response_text(answer)
     assert fake_service.sent == []
     assert SubscriptionRecord.objects.get().label == "CRM"
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "sentence"),
     [
         ({"subscription_id": ""}, "Enter a subscription ID."),
         ({"subscription_id": "   "}, "Enter a subscription ID."),
@@ -305,15 +305,15 @@ def test_adding_twice_gives_an_error_and_sends_nothing(
     ],
 )
 def test_an_invalid_id_or_label_is_not_sent(
-    as_administrator: Client, fake_service: FakeService, data: dict[str, str], said: str
+    as_administrator: Client, fake_service: FakeService, data: dict[str, str], sentence: str
 ) -> None:
     answer = as_administrator.post(ADD, data)
     assert (answer.status_code, fake_service.sent) == (422, [])
-    assert said in text(answer.text)
+    assert sentence in response_text(answer)
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "sentence"),
     [
         ({"status_code": 404, "json": {"detail": "No such thing."}}, "No such thing."),
         ({"status_code": 422, "json": {"detail": "Odd id."}}, "Odd id."),
@@ -325,12 +325,12 @@ def test_an_invalid_id_or_label_is_not_sent(
     ],
 )
 def test_what_the_service_does_not_give_is_not_added(
-    as_administrator: Client, fake_service: FakeService, answer: dict[str, Any], said: str
+    as_administrator: Client, fake_service: FakeService, answer: dict[str, Any], sentence: str
 ) -> None:
     fake_service.answers(**answer)
     page = as_administrator.post(ADD, {"subscription_id": "whs_1"})
     assert page.status_code == 422
-    assert said in text(page.text)
+    assert sentence in response_text(page)
     assert SubscriptionRecord.objects.count() == 0
 
 
@@ -341,7 +341,7 @@ def test_an_id_with_any_characters_has_a_page(
     fake_service.answers(200, json=wire.subscription(subscriptionId=odd, another="field"))
     page = as_administrator.post(ADD, {"subscription_id": odd}, follow=True)
     assert page.status_code == 200
-    assert odd in text(page.text)
+    assert odd in response_text(page)
 
 
 # Reading
@@ -350,19 +350,19 @@ def test_an_id_with_any_characters_has_a_page(
 def test_reading_is_a_change_of_nothing_and_no_operation(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
-    known()
+    listed()
     fake_service.answers(200, json=wire.subscription(active=False))
     page = as_viewer.post(LIST, {"read": "whs_1"})
     assert [request.method for request in fake_service.sent] == ["PATCH"]
     assert sent_bodies(fake_service) == [{}]
-    assert "1 of 1 refreshed." in text(page.text)
+    assert "1 of 1 refreshed." in response_text(page)
     assert SubscriptionRecord.objects.get().active is False
     assert Operation.objects.count() == 0
 
 
 def test_refreshing_updates_what_responds(as_viewer: Client, fake_service: FakeService) -> None:
     for name in "abc":
-        known(subscriptionId=name, label=name)
+        listed(subscriptionId=name, label=name)
 
     def answer(request: httpx.Request) -> httpx.Response:
         name = request.url.path.rpartition("/")[2]
@@ -371,7 +371,7 @@ def test_refreshing_updates_what_responds(as_viewer: Client, fake_service: FakeS
         return httpx.Response(200, json=wire.subscription(subscriptionId=name, url="https://n.ew"))
 
     fake_service.answer = answer
-    page = text(as_viewer.post(LIST, {"read_all": "1"}).text)
+    page = response_text(as_viewer.post(LIST, {"read_all": "1"}))
     assert "2 of 3 refreshed." in page
     assert "Gone since Monday." in page
     urls = SubscriptionRecord.objects.order_by("label").values_list("url", flat=True)
@@ -382,9 +382,9 @@ def test_refreshing_all_stops_if_the_service_does_not_respond(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     for number in range(20):
-        known(subscriptionId=f"whs_{number}")
+        listed(subscriptionId=f"whs_{number}")
     fake_service.fails(httpx.ReadTimeout)
-    page = text(as_viewer.post(LIST, {"read_all": "1"}).text)
+    page = response_text(as_viewer.post(LIST, {"read_all": "1"}))
     # Eight are begun side by side; the breaker holds back what follows the third silence.
     assert 3 <= len(fake_service.sent) <= 8
     assert page.count("Not checked: earlier requests failed.") == 12
@@ -393,8 +393,8 @@ def test_refreshing_all_stops_if_the_service_does_not_respond(
 def test_reading_all_reads_those_that_are_filtered(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
-    known(subscriptionId="whs_on")
-    known(subscriptionId="whs_off", active=False)
+    listed(subscriptionId="whs_on")
+    listed(subscriptionId="whs_off", active=False)
     fake_service.answers(200, json=wire.subscription(subscriptionId="whs_off", active=False))
     as_viewer.post(f"{LIST}?state=off", {"read_all": "1"})
     assert [request.url.path.rpartition("/")[2] for request in fake_service.sent] == ["whs_off"]
@@ -403,7 +403,7 @@ def test_reading_all_reads_those_that_are_filtered(
 def test_one_press_reads_the_64_oldest(as_viewer: Client, fake_service: FakeService) -> None:
     now = timezone.now()
     for number in range(70):
-        record = known(subscriptionId=f"whs_{number}")
+        record = listed(subscriptionId=f"whs_{number}")
         ago = now - timezone.timedelta(hours=number)
         SubscriptionRecord.objects.filter(pk=record.pk).update(last_seen_at=ago)
     fake_service.answers(404, json={})
@@ -415,7 +415,7 @@ def test_one_press_reads_the_64_oldest(as_viewer: Client, fake_service: FakeServ
 
 
 def test_htmx_takes_the_rows_alone(as_viewer: Client, fake_service: FakeService) -> None:
-    known()
+    listed()
     fake_service.answers(200, json=wire.subscription())
     headers = {"HX-Request": "true", "HX-Target": "subscriptions"}
     part = as_viewer.post(LIST, {"read": "whs_1"}, headers=headers)
@@ -439,7 +439,7 @@ def test_an_address_with_a_nul_finds_nothing(
     address: str,
     data: dict[str, str],
 ) -> None:
-    known()
+    listed()
     answer = getattr(as_administrator, method)(address, data)
     assert answer.status_code in {200, 302, 404}
     assert fake_service.sent == []
@@ -452,32 +452,32 @@ def test_an_address_with_a_nul_finds_nothing(
 def test_forgetting_asks_first_and_touches_this_list_alone(
     as_administrator: Client, fake_service: FakeService
 ) -> None:
-    known()
+    listed()
     response = as_administrator.get(f"{detail()}forget/")
-    assert "The subscription isn’t deleted from the service" in text(response.text)
+    assert "The subscription isn’t deleted from the service" in response_text(response)
     assert SubscriptionRecord.objects.count() == 1
     done = as_administrator.post(f"{detail()}forget/", follow=True)
-    assert "Removed from Pressroom. The service wasn’t changed." in text(done.text)
+    assert "Removed from Pressroom. The service wasn’t changed." in response_text(done)
     assert SubscriptionRecord.objects.count() == 0
     assert fake_service.sent == []
 
 
 def test_removing_a_removed_subscription_shows_that(as_administrator: Client) -> None:
     done = as_administrator.post(f"{detail()}forget/", follow=True)
-    assert "It was already removed." in text(done.text)
+    assert "It was already removed." in response_text(done)
     assert as_administrator.get(f"{detail()}forget/").status_code == 404
 
 
 def test_a_label_is_given_and_changed_here_alone(
     as_administrator: Client, fake_service: FakeService
 ) -> None:
-    known()
+    listed()
     fake_service.answers(200, json=wire.subscription())
     url = wire.subscription()["url"]
     for label, seen in (("Sales", "CRM"), ("", "Sales")):
         form = {"label": label, "seen_label": seen, "url": url, "events": "form.submitted"}
         done = as_administrator.post(detail(), form, follow=True)
-        assert "Label updated." in text(done.text)
+        assert "Label updated." in response_text(done)
         assert SubscriptionRecord.objects.get().label == label
     assert {request.content for request in fake_service.sent} == {b"{}"}, "it is only read"
     assert not Operation.objects.exists()
@@ -486,7 +486,7 @@ def test_a_label_is_given_and_changed_here_alone(
 def test_an_overlong_label_stays_in_its_field(
     as_administrator: Client, fake_service: FakeService
 ) -> None:
-    known()
+    listed()
     answer = as_administrator.post(detail(), {"label": "x" * 121, "seen_label": "CRM"})
     assert answer.status_code == 422
     assert "x" * 121 in answer.text
