@@ -16,7 +16,7 @@ class LivePage:
 
     def __init__(self, client: Client, url: str = "/accounts/password/") -> None:
         self._client = client
-        self._read(client.get(url).content.decode())
+        self._read(client.get(url).text)
         self.response: Any = None
 
     def poll(self, **params: str) -> "LivePage":
@@ -31,7 +31,7 @@ class LivePage:
 
     @property
     def html(self) -> str:
-        return str(self.response.content.decode())
+        return str(self.response.text)
 
     @property
     def query(self) -> dict[str, str]:

@@ -39,7 +39,7 @@ WHOLE = {
 }
 
 
-def typed(**differs: str) -> dict[str, str]:
+def filled(**differs: str) -> dict[str, str]:
     return WHOLE | {"operation_key": str(uuid4())} | differs
 
 
@@ -74,8 +74,8 @@ HTMX = {"HX-Request": "true"}
 
 def form_fields(client: Client, address: str = NEW) -> dict[str, str]:
     """Return the hidden fields of a rendered form: its key and its ticket."""
-    typed = values(client.get(address).text)
-    return {name: typed[name] for name in ("operation_key", "draft")}
+    fieldsd = values(client.get(address).text)
+    return {name: fieldsd[name] for name in ("operation_key", "draft")}
 
 
 def offered(client: Client) -> list[str]:

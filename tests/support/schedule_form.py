@@ -28,14 +28,14 @@ TOMORROW = tomorrow()
 """When the tests began: a date in the future, that is."""
 
 
-def form(client: Client, **typed: str) -> dict[str, str]:
+def form(client: Client, **changes: str) -> dict[str, str]:
     """Return the dialog's form, filled in to be scheduled tomorrow unless typed otherwise."""
     html = client.get(ADDRESS).text
     inputs = [element.attributes for element in elements(html, "input")]
     names = ("operation_key", "shown", "ticket")
     hidden = {box["name"]: box["value"] for box in inputs if box.get("name") in names}
     chosen = {"when": "schedule", "date": TOMORROW, "time": "14:00", "zone": "Europe/Oslo"}
-    return hidden | chosen | typed
+    return hidden | chosen | changes
 
 
 def send(client: Client, sent: dict[str, str], **options: Any) -> Any:

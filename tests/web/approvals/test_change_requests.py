@@ -17,7 +17,7 @@ from dashboard.page_drafts.models import PageDraft
 from tests.conftest import logged_in, person
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, page_text, response_text
-from tests.support.page_form import NEW, bodies, creates, typed
+from tests.support.page_form import NEW, bodies, creates, filled
 from tests.support.webhook_form import fields
 from tests.support.webhook_service import WebhookService, accepts, away, cut, shows
 from tests.web.approvals.conftest import decide, new_rule, url
@@ -188,7 +188,7 @@ def test_a_rule_without_webhooks_leaves_them_as_they_are(
 def request_page(client: Client, **differs: str) -> Any:
     """Fill in and submit the form of a new page."""
     html = client.get(NEW).text
-    return client.post(NEW, hidden(html) | typed(**differs))
+    return client.post(NEW, hidden(html) | filled(**differs))
 
 
 def test_a_new_page_is_requested_and_created_once_approved(
@@ -211,7 +211,7 @@ def test_a_repeated_form_leads_to_request_then_page(
     fake_service: FakeService, as_publisher: Client, as_peter: Client
 ) -> None:
     creates(fake_service)
-    form = hidden(as_publisher.get(NEW).text) | typed()
+    form = hidden(as_publisher.get(NEW).text) | filled()
     first, second = (as_publisher.post(NEW, form).url for _ in range(2))
     approval = ApprovalRequest.objects.get()
     assert first == second == url(approval)
@@ -240,7 +240,7 @@ def test_a_form_from_before_the_rule_asks_too(
     ApprovalRule.objects.all().delete()
     html = as_publisher.get(NEW).text
     new_rule(covers_pages=True)
-    as_publisher.post(NEW, hidden(html) | typed())
+    as_publisher.post(NEW, hidden(html) | filled())
     assert ApprovalRequest.objects.count() == 1
     assert bodies(fake_service) == []
 

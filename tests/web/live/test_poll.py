@@ -136,7 +136,7 @@ def test_a_poll_after_sign_out_leaves_the_page(client: Client) -> None:
 
 def test_the_counts_of_the_sidebar_follow(as_viewer: Client) -> None:
     page = LivePage(as_viewer)
-    assert "count-audiences" not in page.poll().response.content.decode()
+    assert "count-audiences" not in page.poll().response.text
     record_audiences(
         "page_1",
         [Audience.model_validate(wire.audience(audienceId=f"aud_{n}")) for n in range(3)],
@@ -193,7 +193,7 @@ def test_a_response_has_two_kilobytes_at_most(
         seed_notification(vera, number, event=seed_event(number))
     add(*(entry(audience_id=f"aud_{'x' * 60}_{n}") for n in range(8)))
     response: HttpResponse = page.poll().response
-    assert len(response.content) <= MAX_BYTES, response.content.decode()
+    assert len(response.content) <= MAX_BYTES, response.text
 
 
 # How often

@@ -51,8 +51,8 @@ def test_the_panel_has_the_latest_ten_under_their_days(vera: User, as_viewer: Cl
     for number in range(1, 13):
         seed_notification(vera, number)
     html = panel(as_viewer)
-    assert shown.count('<li class="notice') == 10
-    assert "Today Publishing version 12 of Brightwater Foods failed." in text(shown).replace(
+    assert html.count('<li class="notice') == 10
+    assert "Today Publishing version 12 of Brightwater Foods failed." in text(html).replace(
         "  ", " "
     )
 
@@ -66,8 +66,8 @@ def test_all_are_marked_as_read_from_the_panel(vera: User, as_viewer: Client) ->
     headers = {"HX-Request": "true", "HX-Target": "notices-in"}
     response = as_viewer.post(f"{LIST}read/", {"until": newest.pk}, headers=headers)
     html = response.text
-    assert "New" not in text(shown)
-    assert 'id="bell-count" hx-swap-oob="true" hidden' in shown
+    assert "New" not in text(html)
+    assert 'id="bell-count" hx-swap-oob="true" hidden' in html
 
 
 def test_what_comes_while_the_panel_is_open_stays_unread(vera: User, as_viewer: Client) -> None:

@@ -20,10 +20,10 @@ from tests.support.page_form import (
     WHOLE,
     bodies,
     creates,
+    filled,
     form_fields,
     offered,
     problems,
-    typed,
     values,
 )
 
@@ -84,7 +84,7 @@ def test_bad_input_is_reported_and_kept_unsaved(
     wrong: dict[tuple[str, str], Any] = {}
     # A run submits the one half, and leaves the fields of the other in the test below.
     for field, bad, words in sampled(BAD, pytestconfig, turn=0, of=2):
-        html = as_publisher.post(NEW, form | typed(**{field: bad})).text
+        html = as_publisher.post(NEW, form | filled(**{field: bad})).text
         field_values = values(html)
         others = {name: WHOLE[name] for name in WHOLE if name in field_values and name != field}
         lost = {name: field_values[name] for name in others if field_values[name] != others[name]}
@@ -108,7 +108,7 @@ def test_a_field_error_appears_on_leaving_it(
     wrong = {}
     for field, bad, words in sampled(BAD, pytestconfig, turn=1, of=2):
         if len(bad) < 100:
-            html = left(as_publisher, field, typed(**{field: bad}) | {"metadata.author": "\0"})
+            html = left(as_publisher, field, filled(**{field: bad}) | {"metadata.author": "\0"})
             is_alone = len(elements(html, "p")) == 1
             if words not in text(html) or not is_alone or 'role="alert"' not in html:
                 wrong[field, bad] = {"expected": words, "shown": html}
@@ -118,7 +118,7 @@ def test_a_field_error_appears_on_leaving_it(
 @pytest.mark.same_on_any_database
 def test_a_valid_field_has_no_error(as_publisher: Client, fake_service: FakeService) -> None:
     for field in ("name", "actions.0.url", "metadata.ogUrl", LOGO):
-        html = left(as_publisher, field, typed(**{"actions.0.purpose": "\0"}))
+        html = left(as_publisher, field, filled(**{"actions.0.purpose": "\0"}))
         assert text(html) == "", field
         assert "hidden" in elements(html, "p")[0].attributes, field
 
@@ -128,12 +128,12 @@ def test_an_unknown_field_gets_an_empty_response(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     for field in ("", "nothing", "actions.9.url", "actions", "\0", "a" * 9_000):
-        response = as_publisher.post(f"{NEW}field/", typed(left=field), headers=HTMX)
+        response = as_publisher.post(f"{NEW}field/", filled(left=field), headers=HTMX)
         assert (response.status_code, response.content) == (204, b""), field[:40]
 
 
 def test_a_blank_row_keeps_its_place(as_publisher: Client, fake_service: FakeService) -> None:
-    form = typed(**{"scripts.0.name": "", "scripts.0.content": "", "scripts.1.content": "\0"})
+    form = filled(**{"scripts.0.name": "", "scripts.0.content": "", "scripts.1.content": "\0"})
     html = left(as_publisher, "scripts.1.content", form)
     assert elements(html, "p")[0].attributes["id"] == "scripts.1.content_error"
     assert NULL in text(html)
@@ -145,7 +145,7 @@ def test_too_many_rows_are_reported_and_kept(
 ) -> None:
     count = 1_000 if pytestconfig.getoption("exhaustive") else 100
     many = {f"scripts.{n}.name": f"Script {n}" for n in range(count)}
-    html = as_publisher.post(NEW, form_fields(as_publisher) | typed(**many)).text
+    html = as_publisher.post(NEW, form_fields(as_publisher) | filled(**many)).text
     assert f"Scripts: {count:,} rows; the limit is 50." in problems(html)
     field_values = values(html)
     assert [n for n in range(count) if field_values[f"scripts.{n}.name"] != f"Script {n}"] == []
@@ -157,14 +157,14 @@ def test_too_many_nested_rows_are_reported_too(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     many = {f"footerLinks.0.links.{n}.text": f"Link {n}" for n in range(51)}
-    html = as_publisher.post(NEW, typed(**many)).text
+    html = as_publisher.post(NEW, filled(**many)).text
     assert "Links: 51 rows; the limit is 50." in problems(html)
     assert 'href="#footerLinks.0"' in html
 
 
 def test_two_actions_can_t_share_an_id(as_publisher: Client, fake_service: FakeService) -> None:
     twice = {"actions.1.actionId": "book", "actions.1.buttonTitle": "Another"}
-    html = as_publisher.post(NEW, typed(**twice)).text
+    html = as_publisher.post(NEW, filled(**twice)).text
     assert "Action 2, Action ID: Action 1 already uses this ID." in problems(html)
     assert bodies(fake_service) == []
 
@@ -183,7 +183,7 @@ def test_an_unreadably_large_form_is_rejected_with_a_reason(
 ) -> None:
     client = Client(enforce_csrf_checks=checks)
     client.force_login(paula)
-    response = client.post(NEW, urlencode(typed(**much)), content_type=FORM)
+    response = client.post(NEW, urlencode(filled(**much)), content_type=FORM)
     assert response.status_code == 413
     assert "Nothing was sent. The limit is 20,000 fields and 2.5 MB." in response_text(response)
     assert "The draft may be missing your latest changes." in response_text(response)

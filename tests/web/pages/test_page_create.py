@@ -17,7 +17,7 @@ from tests.conftest import logged_in
 from tests.support import wire
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, response_text, text
-from tests.support.page_form import NEW, WHOLE, bodies, creates, problems, typed, values
+from tests.support.page_form import NEW, WHOLE, bodies, creates, filled, problems, values
 
 REQUIRED = {"name", "brandId", "pageContext"}
 SENT = {
@@ -75,7 +75,7 @@ def test_the_whole_request_arrives_as_it_was_typed(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     creates(fake_service)
-    response = as_publisher.post(NEW, typed())
+    response = as_publisher.post(NEW, filled())
     assert response.status_code == 302
     assert response["Location"] == "/pages/page_new/"
     assert bodies(fake_service) == [SENT]
@@ -85,7 +85,7 @@ def test_the_operation_is_on_record_with_its_page(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     creates(fake_service)
-    as_publisher.post(NEW, typed())
+    as_publisher.post(NEW, filled())
     operation = Operation.objects.get()
     assert operation.outcome == Outcome.ACCEPTED
     assert (operation.target_name, operation.page_id) == ("Spring outbound", "page_new")
@@ -95,7 +95,7 @@ def test_the_operation_is_on_record_with_its_page(
 
 def test_a_second_click_sends_nothing(as_publisher: Client, fake_service: FakeService) -> None:
     creates(fake_service)
-    form = typed()
+    form = filled()
     first, second = as_publisher.post(NEW, form), as_publisher.post(NEW, form)
     assert first["Location"] == second["Location"] == "/pages/page_new/"
     assert len(bodies(fake_service)) == 1
@@ -119,7 +119,7 @@ def test_create_and_add_another_leads_to_an_empty_form(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     creates(fake_service)
-    response = as_publisher.post(NEW, typed(another="1"), follow=True)
+    response = as_publisher.post(NEW, filled(another="1"), follow=True)
     assert response.redirect_chain == [(NEW, 302)]
     html = response.text
     assert "Created “Spring outbound”." in text(html)
@@ -146,7 +146,7 @@ def test_errors_appear_at_their_fields_and_nothing_is_sent(
 ) -> None:
     for differs, words, field in WRONG:
         with subtests.test(**differs):
-            response = as_publisher.post(NEW, typed(**differs))
+            response = as_publisher.post(NEW, filled(**differs))
             html = response.text
             assert response.status_code == 422
             assert words in problems(html)
@@ -158,7 +158,7 @@ def test_errors_appear_at_their_fields_and_nothing_is_sent(
 def test_everything_typed_is_there_after_an_error(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
-    html = as_publisher.post(NEW, typed(name="")).text
+    html = as_publisher.post(NEW, filled(name="")).text
     fields = values(html)
     for name, value in WHOLE.items():
         if name in fields and name != "name":
@@ -177,7 +177,7 @@ def test_service_messages_appear_at_their_fields(
     fake_service.answers(422, json={"errors": [{"path": path, "message": "No such host"}]})
     blank_first = {"actions.7.url": WHOLE["actions.0.url"], "actions.0.url": ""}
     row = {name: "" for name in WHOLE if name.startswith("actions.0.")}
-    response = as_publisher.post(NEW, typed(**row, headerActionId="") | blank_first)
+    response = as_publisher.post(NEW, filled(**row, headerActionId="") | blank_first)
     html = response.text
     assert response.status_code == 422
     assert "Action 1, URL: No such host" in problems(html)
@@ -191,7 +191,7 @@ def test_messages_about_no_field_are_in_the_summary(
 ) -> None:
     errors = [{"path": "tenant", "message": "is closed"}, {"path": "", "message": "Not today"}]
     fake_service.answers(422, json={"errors": errors})
-    html = as_publisher.post(NEW, typed()).text
+    html = as_publisher.post(NEW, filled()).text
     assert "tenant: is closed" in problems(html)
     assert "Not today" in problems(html)
 
@@ -201,7 +201,7 @@ def test_a_rejected_form_stays_filled(
     as_publisher: Client, fake_service: FakeService, status: int
 ) -> None:
     fake_service.answers(status, json={"detail": "Because"})
-    form = typed()
+    form = filled()
     html = as_publisher.post(NEW, form).text
     assert f"The service returned {status}: Because" in problems(html)
     assert values(html)["name"] == "Spring outbound"
@@ -215,7 +215,7 @@ def test_reloading_a_rejected_form_sends_nothing(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     fake_service.answers(409, json={"detail": "Because"})
-    form = typed()
+    form = filled()
     as_publisher.post(NEW, form)
     html = as_publisher.post(NEW, form).text
     assert "This form was already sent" in text(html)
@@ -226,7 +226,7 @@ def test_the_key_of_another_operation_creates_nothing(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     creates(fake_service)
-    form = typed()
+    form = filled()
     as_publisher.post(NEW, form)
     response = as_publisher.post(NEW, form | {"name": "Autumn outbound"})
     html = response.text
@@ -243,7 +243,7 @@ def test_a_changed_unresolved_page_needs_a_check_first(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     fake_service.fails(httpx.ReadError)
-    form = typed()
+    form = filled()
     as_publisher.post(NEW, form)
     creates(fake_service)
     html = as_publisher.post(NEW, form | {"name": "Autumn outbound"}).text
@@ -267,7 +267,7 @@ def test_an_unknown_outcome_is_checked_before_a_retry(
     as_publisher: Client, fake_service: FakeService, lose: Any
 ) -> None:
     lose(fake_service)
-    html = as_publisher.post(NEW, typed()).text
+    html = as_publisher.post(NEW, filled()).text
     assert "Outcome unknown: the page may already exist" in text(html)
     assert Operation.objects.get().outcome == Outcome.UNKNOWN
     fields = values(html)
@@ -287,12 +287,12 @@ def test_a_page_of_another_request_settles_nothing(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     fake_service.fails(httpx.ReadError)
-    lost = typed()
+    lost = filled()
     as_publisher.post(NEW, lost)
     sent = {name: SENT[name] for name in ("name", "brandId", "pageContext")}
     created = wire.page(pageId="page_new", createdAt=timezone.now().isoformat(), **sent)
     fake_service.answers(201, json=created)
-    as_publisher.post(NEW, typed())
+    as_publisher.post(NEW, filled())
     fake_service.answers(200, json=wire.envelope(created))
     as_publisher.post(f"/activity/{lost['operation_key']}/check/")
     outcomes = dict(Operation.objects.values_list("operation_key", "outcome"))
@@ -304,7 +304,7 @@ def test_a_check_that_reads_nothing_leaves_the_outcome_unknown(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     fake_service.fails(httpx.ReadError)
-    lost = typed()
+    lost = filled()
     as_publisher.post(NEW, lost)
     page = as_publisher.post(f"/activity/{lost['operation_key']}/check/", follow=True)
     assert Operation.objects.get().outcome == Outcome.UNKNOWN
@@ -315,7 +315,7 @@ def test_a_reload_after_an_unknown_outcome_sends_nothing(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     fake_service.fails(httpx.ReadTimeout)
-    form = typed()
+    form = filled()
     as_publisher.post(NEW, form)
     html = as_publisher.post(NEW, form).text
     assert "the page may already exist" in text(html)
@@ -326,7 +326,7 @@ def test_a_request_never_sent_is_reported_and_recorded(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
     fake_service.fails(httpx.ConnectError)
-    html = as_publisher.post(NEW, typed()).text
+    html = as_publisher.post(NEW, filled()).text
     assert "Couldn't reach the service" in problems(html)
     assert "may already exist" not in text(html)
     assert Operation.objects.get().outcome == Outcome.NOT_SENT
@@ -344,14 +344,14 @@ def test_a_form_without_its_key_is_not_sent(
 
 def rows(client: Client, command: str, form: dict[str, str] | None = None, target: str = "") -> str:
     headers = {"HX-Request": "true", "HX-Target": target} if target else {}
-    data = typed() if form is None else form
+    data = filled() if form is None else form
     response = client.post(f"{NEW}rows/", data | {"rows": command}, headers=headers)
     assert response.status_code == 200
     return response.text
 
 
 def test_adding_a_row_preserves_the_input(as_publisher: Client, fake_service: FakeService) -> None:
-    html = rows(as_publisher, "add actions", typed(name=""))
+    html = rows(as_publisher, "add actions", filled(name=""))
     fields = values(html)
     assert fields["actions.0.url"] == WHOLE["actions.0.url"]
     assert fields["actions.1.url"] == ""
@@ -374,7 +374,7 @@ def test_nested_rows_can_be_added_and_removed(
 
 
 def test_rows_change_places(as_publisher: Client, fake_service: FakeService) -> None:
-    two = typed(**{"actions.4.url": "https://b.example", "actions.4.buttonTitle": "Second"})
+    two = filled(**{"actions.4.url": "https://b.example", "actions.4.buttonTitle": "Second"})
     fields = values(rows(as_publisher, "up actions.1", two))
     assert (fields["actions.0.buttonTitle"], fields["actions.1.buttonTitle"]) == (
         "Second",
@@ -413,13 +413,13 @@ def test_htmx_gets_only_the_form_or_only_the_options(
 
 
 def test_a_list_has_a_limit_of_rows(as_publisher: Client, fake_service: FakeService) -> None:
-    full = typed(**{f"scripts.{n}.name": str(n) for n in range(50)})
+    full = filled(**{f"scripts.{n}.name": str(n) for n in range(50)})
     assert "Limit of 50 reached" in text(rows(as_publisher, "refresh", full))
     assert "scripts.50.name" not in values(rows(as_publisher, "add scripts", full))
 
 
 def test_checking_sends_nothing(as_publisher: Client, fake_service: FakeService) -> None:
-    html = as_publisher.post(f"{NEW}check/", typed()).text
+    html = as_publisher.post(f"{NEW}check/", filled()).text
     assert "No problems found" in text(html)
     assert fake_service.sent == []
 
@@ -435,17 +435,17 @@ def test_a_page_can_be_duplicated(as_publisher: Client, fake_service: FakeServic
     )
     fake_service.answers(200, json=page)
     html = as_publisher.get(f"{NEW}?from=page_1").text
-    typed = values(html)
-    assert typed["name"] == "Fleet telematics"
-    assert typed["actionCardWidgets.0.logos.0.image.altText"] == "Alt"
-    assert typed["metadata.keywords"] == "a, b"
+    form_values = values(html)
+    assert form_values["name"] == "Fleet telematics"
+    assert form_values["actionCardWidgets.0.logos.0.image.altText"] == "Alt"
+    assert form_values["metadata.keywords"] == "a, b"
     assert '<option value="a" selected>Go (a)</option>' in html
     creates(fake_service)
     fake_service.sent.clear()
     checked = [t.attributes for t in elements(html, "input") if "checked" in t.attributes]
     boxes = {box["name"]: box.get("value", "on") for box in checked}
     areas = {"pageContext": "For regional carriers.", "scripts.0.content": "x()"}
-    response = as_publisher.post(NEW, typed | boxes | areas | {"headerActionId": "a"})
+    response = as_publisher.post(NEW, form_values | boxes | areas | {"headerActionId": "a"})
     assert response["Location"] == "/pages/page_new/"
     sent = bodies(fake_service)[0]
     assert sent["pageType"] == "outbound"
@@ -469,7 +469,7 @@ def test_a_form_from_the_last_known_page_says_so(
 
 
 def test_a_viewer_is_rejected(as_viewer: Client, fake_service: FakeService) -> None:
-    for answer in (as_viewer.get(NEW), as_viewer.post(NEW, typed())):
+    for answer in (as_viewer.get(NEW), as_viewer.post(NEW, filled())):
         assert answer.status_code == 403
         assert "You need the Publisher role to create pages." in response_text(answer)
     assert fake_service.sent == []
@@ -480,15 +480,15 @@ def test_two_users_with_their_own_forms_create_two_pages(
 ) -> None:
     creates(fake_service)
     root = django_user_model.objects.create_superuser("root")
-    as_publisher.post(NEW, typed())
-    logged_in(root).post(NEW, typed())
+    as_publisher.post(NEW, filled())
+    logged_in(root).post(NEW, filled())
     assert len(bodies(fake_service)) == 2
 
 
 def test_unknown_form_names_are_left_out(as_publisher: Client, fake_service: FakeService) -> None:
     creates(fake_service)
     odd = {"actions.0": "x", "actions.0.url.deep": "x", "actions": "x", "tenantId": "x"}
-    assert as_publisher.post(NEW, typed(**odd)).status_code == 302
+    assert as_publisher.post(NEW, filled(**odd)).status_code == 302
     assert bodies(fake_service) == [SENT]
 
 
@@ -497,6 +497,6 @@ def test_each_act_of_the_form_has_its_url(
     as_publisher: Client, as_viewer: Client, fake_service: FakeService, act: str
 ) -> None:
     assert as_publisher.get(f"{NEW}{act}/")["Location"] == NEW
-    assert as_publisher.post(f"{NEW}{act}/", typed()).status_code in (200, 204, 302)
+    assert as_publisher.post(f"{NEW}{act}/", filled()).status_code in (200, 204, 302)
     assert bodies(fake_service) == []
     assert as_viewer.post(f"{NEW}{act}/").status_code == 403

@@ -39,9 +39,9 @@ def test_a_draft_is_offered_later_and_complete(
     )
     [link] = offered(as_publisher)
     html = as_publisher.get(link).text
-    typed = values(html)
-    assert {name: typed[name] for name in WHOLE if name in typed} == {
-        name: value for name, value in WHOLE.items() if name in typed
+    form_values = values(html)
+    assert {name: form_values[name] for name in WHOLE if name in form_values} == {
+        name: value for name, value in WHOLE.items() if name in form_values
     }
     assert "Speak plainly." in html
     assert '<option value="book" selected>Book a call (book)</option>' in html
@@ -94,9 +94,9 @@ def test_every_button_saves_the_draft(
     fake_service.fails(httpx.ConnectError)
     as_publisher.post(f"{NEW}{act}", form_fields(as_publisher) | WHOLE | press)
     [link] = offered(as_publisher)
-    typed = values(as_publisher.get(link).text)
-    assert typed["actions.0.url"] == WHOLE["actions.0.url"]
-    assert ("scripts.1.name" in typed) is ("rows" in press)
+    form_values = values(as_publisher.get(link).text)
+    assert form_values["actions.0.url"] == WHOLE["actions.0.url"]
+    assert ("scripts.1.name" in form_values) is ("rows" in press)
 
 
 def test_an_untouched_form_leaves_no_draft(as_publisher: Client, fake_service: FakeService) -> None:

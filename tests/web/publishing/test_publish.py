@@ -107,10 +107,10 @@ def test_an_unknown_status_keeps_its_own_name(dialog: PublishDialog) -> None:
 # Risks
 
 
-@pytest.mark.parametrize("typed", ["", "1", "two", "22"])
-def test_a_risk_requires_the_number(typed: str, dialog: PublishDialog) -> None:
+@pytest.mark.parametrize("number", ["", "1", "two", "22"])
+def test_a_risk_requires_the_number(number: str, dialog: PublishDialog) -> None:
     dialog.service.page |= {"status": "archived"}
-    assert "then type 2" in dialog.publish(number=typed).text
+    assert "then type 2" in dialog.publish(number=number).text
     assert dialog.service.keys == []
     assert outcomes() == []
 

@@ -38,8 +38,8 @@ def as_chief(db: None) -> Client:
     return logged_in(person("chief", "Administrators", "Publishers"))
 
 
-def submit(client: Client, **typed: str) -> str:
-    html: str = send(client, form(client, **typed), follow=True).text
+def submit(client: Client, **changes: str) -> str:
+    html: str = send(client, form(client, **changes), follow=True).text
     return html
 
 

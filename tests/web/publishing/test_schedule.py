@@ -30,9 +30,9 @@ def service(fake_service: FakeService) -> PublishingService:
     return service
 
 
-def schedule(client: Client, **typed: str) -> str:
+def schedule(client: Client, **changes: str) -> str:
     """Open the dialog, schedule the version and return the resulting page."""
-    html: str = send(client, form(client, **typed), follow=True).text
+    html: str = send(client, form(client, **changes), follow=True).text
     return html
 
 
@@ -131,7 +131,7 @@ def test_the_dialog_says_that_the_version_is_scheduled(as_publisher: Client) -> 
 
 
 @pytest.mark.parametrize(
-    ("typed", "sentence"),
+    ("changes", "sentence"),
     [
         ({"date": "2020-01-01"}, "This time is in the past."),
         ({"date": f"{NEXT_YEAR}-02-30"}, "Enter a valid date"),
@@ -142,10 +142,10 @@ def test_the_dialog_says_that_the_version_is_scheduled(as_publisher: Client) -> 
     ],
 )
 def test_invalid_input_gets_its_sentence_and_is_kept(
-    as_publisher: Client, typed: dict[str, str], sentence: str
+    as_publisher: Client, changes: dict[str, str], sentence: str
 ) -> None:
     values = {"when": "schedule", "date": TOMORROW, "time": "14:00", "zone": "Europe/Oslo"}
-    values |= {"note": "For Callum."} | typed
+    values |= {"note": "For Callum."} | changes
     response = send(as_publisher, form(as_publisher, **values))
     html = response.text
     assert response.status_code == 422
@@ -189,9 +189,9 @@ def test_a_missing_hour_is_moved_and_named(as_publisher: Client) -> None:
     assert "03:00 in Oslo" in page
 
 
-def preview(client: Client, **typed: str) -> str:
+def preview(client: Client, **changes: str) -> str:
     chosen = {"when": "schedule", "date": TOMORROW, "time": "14:00", "zone": "Europe/Oslo"}
-    return response_text(client.get(f"{ADDRESS}moment/", chosen | typed, headers=PREVIEW))
+    return response_text(client.get(f"{ADDRESS}moment/", chosen | changes, headers=PREVIEW))
 
 
 def test_what_the_chosen_time_means_is_shown_before(
