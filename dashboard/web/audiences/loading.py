@@ -51,20 +51,14 @@ def load_next_batch(step: LoadStep) -> LoadStep:
     loading continues, so that one page can't block the rest.
     """
     if not audience_coverage().has_all_pages:
-        listed = _list_pages(step)
-        if listed is not None:
-            return listed
+        try:
+            reading = read_pages(cursor=step.cursor or None, limit=PAGES_PER_CALL)
+        except APIError as error:
+            return replace(step, error=error)
+        cursor = reading.next_cursor or ""
+        if reading.has_more and cursor and cursor != step.cursor:
+            return replace(step, cursor=cursor, error=None)
     return _read_unread_pages(step)
-
-
-def _list_pages(step: LoadStep) -> LoadStep | None:
-    try:
-        reading = read_pages(cursor=step.cursor or None, limit=PAGES_PER_CALL)
-    except APIError as error:
-        return replace(step, error=error)
-    cursor = reading.next_cursor or ""
-    is_end = not (reading.has_more and cursor) or cursor == step.cursor
-    return None if is_end else replace(step, cursor=cursor, error=None)
 
 
 def _read_unread_pages(step: LoadStep) -> LoadStep:

@@ -1,7 +1,6 @@
 """Views of the version history, and of the comparison of two versions."""
 
 from http import HTTPStatus
-from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -11,12 +10,11 @@ from django.views.decorators.http import require_GET
 from django_htmx.http import replace_url
 
 from dashboard import clock
-from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.queries.operations import publishes_of_versions
 from dashboard.service.reading import poll_audience, read_audience
 from dashboard.text_diff import compare_texts
 from dashboard.web.audiences.polling import version_poll
-from dashboard.web.audiences.state import AudienceHead, head_of
+from dashboard.web.audiences.state import head_of
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 from dashboard.web.ui.query_params import int_param, params_for_all_rows, size_param
 from dashboard.web.ui.urls import cached_reverse
@@ -91,22 +89,19 @@ def version_compare(request: Request, page_id: str, audience_id: str) -> HttpRes
     }
     if old.version is None or new.version is None:
         return render(request, "versions/compare.html", context, status=HTTPStatus.NOT_FOUND)
-    context |= _compared(head, old.version, new.version)
+    version_ids = [old.version.version_id, new.version.version_id]
+    publishes = publishes_of_versions(page_id, audience_id, version_ids)
+    context["difference"] = compare_texts(
+        old.version.supplementary_context, new.version.supplementary_context
+    )
+    context["facts"] = fact_rows(head, old.version, new.version)
+    for name, version in (("old", old.version), ("new", new.version)):
+        context[f"{name}_publishes"] = [
+            publish for publish in publishes if publish.version_id == version.version_id
+        ]
+        context[f"{name}_status"] = head.state_of(version)
     # By id: "live" and "latest" may name another version by the next poll.
     sides = {"from": old.version.version_id, "to": new.version.version_id}
     layout = {"layout": "text"} if context["is_unified"] else {}
     context["poll_query"] = f"{urlencode(sides | layout)}&{watch.query}"
     return render_partial(request, "versions/compare.html", context, parts=("compare-poll",))
-
-
-def _compared(head: AudienceHead, old: AudienceVersion, new: AudienceVersion) -> dict[str, Any]:
-    version_ids = [old.version_id, new.version_id]
-    publishes = publishes_of_versions(head.page_id, head.audience_id, version_ids)
-    return {
-        "difference": compare_texts(old.supplementary_context, new.supplementary_context),
-        "facts": fact_rows(head, old, new),
-        "old_publishes": [publish for publish in publishes if publish.version_id == old.version_id],
-        "new_publishes": [publish for publish in publishes if publish.version_id == new.version_id],
-        "old_status": head.state_of(old),
-        "new_status": head.state_of(new),
-    }

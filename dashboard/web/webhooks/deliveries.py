@@ -90,13 +90,21 @@ def _inflate(body: bytes) -> tuple[bytes, bool]:
 
 def build_delivery(headers: Mapping[str, str], body: Body, claim: EventClaim) -> ReceivedDelivery:
     text, changes = _as_text(body.content)
+    # Likely secrets are redacted; the receiver's own URL is one too.
+    redacted = {
+        _clean(name)[:200]: f"redacted ({len(value)} characters)"
+        if _SECRET.search(name)
+        else redact_secret(_clean(value))[:_MAX_HEADER_VALUE]
+        for name, value in islice(sorted(headers.items()), _MAX_HEADERS)
+        if value
+    }
     return ReceivedDelivery(
         received_at=clock.now(),
         size=body.size,
         encoding=body.encoding,
         changes=[*filter(None, [body.change]), *changes],
         content_type=_clean(headers.get("Content-Type", ""))[:200],
-        headers=_redacted_headers(headers),
+        headers=redacted,
         body=text[:MAX_STORED],
         is_cut=body.is_cut or len(text) > MAX_STORED,
         event=claim.event,
@@ -144,17 +152,6 @@ def indented_json(text: str) -> str | None:
 
 def _reject(constant: str) -> str:
     raise ValueError(f"{constant} is no JSON")
-
-
-def _redacted_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers, with likely secrets redacted; the receiver's own URL is one too."""
-    return {
-        _clean(name)[:200]: f"redacted ({len(value)} characters)"
-        if _SECRET.search(name)
-        else redact_secret(_clean(value))[:_MAX_HEADER_VALUE]
-        for name, value in islice(sorted(headers.items()), _MAX_HEADERS)
-        if value
-    }
 
 
 def _clean(text: str) -> str:

@@ -4,7 +4,6 @@ Deliveries are stored and shown. They are hints, and no more: a worker reads the
 is about, if the ledger knows it. Nothing that a delivery says is recorded as a fact.
 """
 
-from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -67,17 +66,6 @@ def hook(request: HttpRequest, secret: str) -> HttpResponse:
     return _text_response("Received." if is_new else "Already received. Nothing was stored.", 200)
 
 
-def _is_signed(receiver: Receiver, headers: Mapping[str, str], body: bytes) -> bool:
-    """Return whether a delivery is signed with the receiver's secret, at most 5 minutes ago."""
-    try:
-        webhook = Webhook(decrypt(receiver.signing_secret))
-        webhook.verify(body, dict(headers), json_parse=False)
-    except (DecryptionError, WebhookVerificationError, ValueError):
-        # ValueError: a signature or a body that is no text of the expected form.
-        return False
-    return True
-
-
 def _limit(what: str, at_most: int) -> HttpResponse | None:
     """Count a request; return the response to one too many, or None."""
     wait = seconds_to_wait(what, at_most=at_most)
@@ -86,13 +74,20 @@ def _limit(what: str, at_most: int) -> HttpResponse | None:
 
 
 def _refuse_signed(request: HttpRequest, receiver: Receiver, body: bytes) -> HttpResponse | None:
-    """Return the response to a delivery that isn't signed, or is one too many; None otherwise."""
-    if _is_signed(receiver, request.headers, body):
-        return _limit("receiver-signed", MAX_SIGNED_PER_MINUTE)
-    if refusal := _limit("receiver-unsigned", MAX_PER_MINUTE):
-        return refusal
-    record_rejection(clock.now())
-    return _text_response("The signature is missing or not valid. Nothing was stored.", 401)
+    """Return the response to a delivery that isn't signed, or is one too many; None otherwise.
+
+    A signature is valid for 5 minutes.
+    """
+    try:
+        webhook = Webhook(decrypt(receiver.signing_secret))
+        webhook.verify(body, dict(request.headers), json_parse=False)
+    except (DecryptionError, WebhookVerificationError, ValueError):
+        # ValueError: a signature or a body that is no text of the expected form.
+        if refusal := _limit("receiver-unsigned", MAX_PER_MINUTE):
+            return refusal
+        record_rejection(clock.now())
+        return _text_response("The signature is missing or not valid. Nothing was stored.", 401)
+    return _limit("receiver-signed", MAX_SIGNED_PER_MINUTE)
 
 
 def _record(request: HttpRequest, body: Body, digest: str | None) -> bool:
