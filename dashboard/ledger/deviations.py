@@ -8,7 +8,8 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 
 from dashboard import clock
-from dashboard.ledger.models import DeviationRecord
+from dashboard.ledger import feed
+from dashboard.ledger.models import DeviationRecord, FeedEntry, FeedKind
 from dashboard.ledger.signals import deviations_found
 from dashboard.texts import redact_secret
 
@@ -92,5 +93,6 @@ def _record(
         return
     with transaction.atomic():
         DeviationRecord.objects.bulk_create(new, ignore_conflicts=True)
+        feed.add(FeedEntry(kind=FeedKind.SERVICE))
         if is_signaled:
             deviations_found.send_robust(sender=DeviationRecord, deviations=new)

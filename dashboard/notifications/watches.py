@@ -20,7 +20,8 @@ from dashboard import clock
 from dashboard.approvals.models import ApprovalRequest, RequestState
 from dashboard.client import APIError, NoResponseError, ServerError
 from dashboard.clock import call_limit, in_words
-from dashboard.ledger.models import Operation, VersionRecord
+from dashboard.ledger import feed
+from dashboard.ledger.models import FeedEntry, FeedKind, Operation, VersionRecord
 from dashboard.ledger.models.objects import IN_FLIGHT
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.notifications.digests import make_digests
@@ -218,6 +219,8 @@ def note_service(now: datetime, *, is_reachable: bool, reason: str = "") -> None
         if value != state.value:
             state.value, state.changed_at = value, now
             state.save(update_fields=["value", "changed_at"])
+        if (before is None) != (after is None):
+            feed.add(FeedEntry(kind=FeedKind.SERVICE))
         was_reported = before is not None and before.is_reported
         if before and was_reported and after is None:
             _record_outage("service_back", "back", before, now)

@@ -22,6 +22,7 @@ from tests.notifications.conftest import notices_of
 from tests.support import wire
 from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
+from tests.support.feed import added_to_feed, facts
 from tests.support.interleaving import before_response, held_at
 from tests.support.one_audience import serve
 from tests.support.seeding import seed_audiences, seed_release
@@ -136,6 +137,16 @@ def check(clock: Clock, *, is_reachable: bool, minutes: float) -> None:
     for _ in range(round(minutes * 2)):
         watches.note_service(timezone.now(), is_reachable=is_reachable)
         clock.advance(30)
+
+
+def test_an_outage_is_in_the_change_feed_when_it_begins_and_ends(db: None, clock: Clock) -> None:
+    with added_to_feed() as entries:
+        check(clock, is_reachable=True, minutes=1)
+        check(clock, is_reachable=False, minutes=2)
+    assert facts(entries) == [("service",)]
+    with added_to_feed() as entries:
+        check(clock, is_reachable=True, minutes=2)
+    assert facts(entries) == [("service",)]
 
 
 def test_a_service_outage_is_reported_once(ada: User, vera: User, clock: Clock) -> None:
