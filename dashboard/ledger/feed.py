@@ -23,12 +23,15 @@ from django.db.models.functions import Coalesce, Greatest
 from django.utils.crypto import salted_hmac
 
 from dashboard import clock
+from dashboard.clock import in_words
 from dashboard.compiled_query import CompiledQuery
 from dashboard.ledger.models import FeedEntry, FeedKind, Installation
 from dashboard.work.tasks import WorkerTask
 
 MAX_ENTRIES = 500
 """Of a response. With more, a page is faster reloaded than updated. Source: our choice."""
+MAX_DELAY = timedelta(seconds=30)
+"""A longer one is named. Source: our choice."""
 ENTRY_LIFETIME = timedelta(days=7)
 """A page that has slept for longer is reloaded. Source: our choice."""
 
@@ -105,6 +108,17 @@ def changes_since(cursor: str | None) -> Changes:
     if len(entries) > MAX_ENTRIES:
         return Changes(now.cursor, must_reload=True, delay_s=held_s)
     return Changes(now.cursor, entries, delay_s=held_s)
+
+
+def delay_warning() -> str:
+    """Return a sentence on a feed that is far behind; empty if it isn't."""
+    delay = timedelta(seconds=changes_since(None).delay_s or 0)
+    if delay <= MAX_DELAY:
+        return ""
+    return (
+        f"Live updates are {in_words(delay)} behind. A transaction on the database server, perhaps "
+        "of another database, has been open for at least as long."
+    )
 
 
 def visible_to(entries: Iterable[FeedEntry], user_id: int) -> list[FeedEntry]:

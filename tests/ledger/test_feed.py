@@ -190,6 +190,13 @@ def test_a_long_transaction_delays_the_feed_and_the_delay_is_named() -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_no_history_loses_or_repeats_an_entry(seed: int) -> None:
+    committed, delivered = random_history(seed)
+    assert committed
+    assert sorted(delivered) == sorted(committed)
+
+
+def random_history(seed: int) -> tuple[list[str], list[str]]:
+    """Let two writers and a poll take turns; return the ids committed, and those delivered."""
     random, cursor = Random(seed), first_cursor()
     committed: list[str] = []
     delivered: list[str] = []
@@ -207,8 +214,7 @@ def test_no_history_loses_or_repeats_an_entry(seed: int) -> None:
         for writer in writers:
             committed += writer.end() if writer.is_open else []
     delivered += page_ids(poll_all(cursor).entries)
-    assert committed
-    assert sorted(delivered) == sorted(committed)
+    return committed, delivered
 
 
 def take_step(writer: FeedWriter, random: Random, page_id: str) -> list[str]:

@@ -16,6 +16,7 @@ from dashboard import clock
 from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, requires
 from dashboard.client import APIError
 from dashboard.ledger.deviations import BROWSER, ContractDeviation, record_browser_report
+from dashboard.ledger.feed import delay_warning
 from dashboard.ledger.models import DeviationRecord
 from dashboard.limits import seconds_to_wait
 from dashboard.service.reading import read_pages
@@ -42,7 +43,7 @@ def service_watch(request: Request) -> HttpResponse:
     context = {
         "deviations": deviations,
         "zone_data": IANA_VERSION,
-        "clock_warning": clock.warning(),
+        "warnings": [*filter(None, (clock.warning(), delay_warning()))],
     }
     return render_partial(request, "service/watch.html", context)
 

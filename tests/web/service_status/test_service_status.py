@@ -6,7 +6,9 @@ from datetime import timedelta
 from io import BytesIO
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.utils import timezone
 
 from dashboard.ledger.deviations import (
     BROWSER,
@@ -16,10 +18,11 @@ from dashboard.ledger.deviations import (
     record_browser_report,
     record_deviations,
 )
-from dashboard.ledger.models import DeviationRecord
+from dashboard.ledger.models import DeviationRecord, FeedEntry
 from tests.support import wire
 from tests.support.clock import corrected_by, stopped
 from tests.support.fake_service import FakeService
+from tests.support.feed import added_to_feed, facts, feed_writers
 from tests.support.html import response_text
 
 WATCH = "/service/watch/"
@@ -47,6 +50,29 @@ def test_the_page_names_a_wrong_clock_of_this_server(as_administrator: Client) -
     with corrected_by(timedelta(seconds=-40)):
         page = response_text(as_administrator.get(WATCH))
     assert "This server's clock is 40 s ahead of the database's." in page
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_the_page_names_a_transaction_that_delays_live_updates(as_administrator: Client) -> None:
+    assert "Live updates" not in response_text(as_administrator.get(WATCH))
+    with feed_writers(2) as (slow, other):
+        slow.begin()
+        slow.add("page_1")
+        other.begin()
+        other.add("page_2")
+        other.end()
+        FeedEntry.objects.update(at=timezone.now() - timedelta(minutes=3))
+        page = response_text(as_administrator.get(WATCH))
+    assert "Live updates are 3 min" in page
+
+
+def test_a_new_deviation_is_in_the_change_feed_once(db: None) -> None:
+    deviation = ContractDeviation("List people", "kind", "place", "message", "/v0/persons")
+    with added_to_feed() as entries:
+        record_deviations([deviation])
+        record_deviations([deviation])
+    assert facts(entries) == [("service",)]
 
 
 def test_counts_can_be_reset(as_administrator: Client, db: None) -> None:
