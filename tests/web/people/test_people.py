@@ -467,9 +467,9 @@ def test_a_page_costs_one_call_and_fixed_queries(
         remember_audience(audienceId=f"aud_{number}", prospectId="prospect_7")
     shell_state()  # counted once for the pages of a while
     # The session, the person, two of their rights, the count of the bell, and the views.
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(7):
         get(as_viewer, "/people/?q=person")
-    with django_assert_num_queries(7):  # and the audiences
+    with django_assert_num_queries(8):  # and the audiences
         get(as_viewer, "/people/?q=person&person=prospect_7")
     assert len(fake_service.sent) == 2
 

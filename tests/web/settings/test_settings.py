@@ -159,5 +159,5 @@ def test_settings_add_no_query_to_a_request(
     as_viewer.cookies.pop(PRESSED_COOKIE)
     shell_state()  # counted once for the pages of a while
     # The session, the person, two of their rights, the count of the bell, and the views.
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(7):
         as_viewer.get("/accounts/password/")
