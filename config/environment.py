@@ -175,6 +175,8 @@ class Environment(BaseSettings):
     service_timeout_s: float = Field(default=30.0, gt=0, le=300)
     crawl_rate: float = Field(default=5.0, ge=0, le=1000)
     """Calls per second of the worker that reads all pages; 0 turns it off."""
+    presence: bool = True
+    """Show users who else has the same audience, release or request open."""
 
     oidc_issuer: IssuerUrl | None = None
     """The organization's OpenID Connect provider; without it users sign in by password."""

@@ -35,6 +35,7 @@ SERVICE_URL = env.service_url
 SERVICE_API_KEY = env.service_api_key
 SERVICE_TIMEOUT_S = env.service_timeout_s
 CRAWL_RATE = env.crawl_rate
+PRESENCE = env.presence
 EMBEDDED_API = SERVICE_URL is None
 SERVICE_TRANSPORT = "dashboard.embedded_api.transport.EmbeddedTransport" if EMBEDDED_API else None
 
@@ -65,6 +66,7 @@ INSTALLED_APPS = [
     "dashboard.operations",
     "dashboard.service",
     "dashboard.saved_views",
+    "dashboard.live",
     "dashboard.page_drafts",
     "dashboard.approvals",
     "dashboard.webhooks",

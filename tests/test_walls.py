@@ -21,7 +21,7 @@ LEAVES = {
 """Modules that any room may import, and the room of the worker; they import no other room."""
 
 BELOW = (
-    *("contract", "client", "ledger", "webhooks", "saved_views", "page_drafts", "accounts"),
+    *("contract", "client", "ledger", "webhooks", "saved_views", "page_drafts", "live", "accounts"),
     *("observability", "service", "approvals", "operations", "releases", "notifications"),
 )
 """Rooms in layers: each may import those before it."""
@@ -34,6 +34,7 @@ ROOMS: dict[str, set[str]] = {
     "webhooks": {"ledger"},
     "saved_views": {"ledger"},
     "page_drafts": {"ledger"},
+    "live": {"ledger"},
     "accounts": {"ledger"},
     # Metrics and logs use the client's errors and the ledger's operations.
     "observability": {"contract", "client", "ledger"},

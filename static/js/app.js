@@ -17,6 +17,7 @@ import "./keys.js";
 import "./relative-times.js";
 import "./morph.js";
 import "./live.js";
+import "./here.js";
 import "./conversation-filters.js";
 import "./conversation-search.js";
 import "./conversation-links.js";

@@ -17,6 +17,7 @@ let waitS = FIRST_S;
 let isPolling = false;
 let lastInput = Date.now();
 const element = () => document.getElementById("live");
+export const isIdle = () => Date.now() - lastInput > IDLE_MS;
 
 function schedule(seconds, extraMs = 0) {
   clearTimeout(timer);
@@ -50,7 +51,7 @@ function pollUrl() {
   const url = new URL(element().dataset.url, location);
   url.searchParams.set("unread", document.getElementById("bell-count").dataset.unread);
   if (document.querySelector("[data-moving]")) url.searchParams.set("moving", "1");
-  if (Date.now() - lastInput > IDLE_MS) url.searchParams.set("idle", "1");
+  if (isIdle()) url.searchParams.set("idle", "1");
   return url;
 }
 

@@ -136,6 +136,8 @@ DECISIONS: dict[str, tuple[set[str], set[str]]] = {
         ("page-check", "page-rows", "page-field", "page-discard"), (PUBLISHER, PUBLISHER)
     ),
     "page-draft": (EVERYONE, EVERYONE),
+    # What may be looked at and reported depends on the place.
+    "here": (EVERYONE, EVERYONE),
     "audience-load": (EVERYONE, EVERYONE),
     "version-publish": (PUBLISHER, PUBLISHER),
     "version-rollback": (PUBLISHER, PUBLISHER),

@@ -106,6 +106,7 @@ PARTIALS = [
     ("/releases/2/", "progress-poll"),
     ("/people/?q=ada", "results"),
     ("/live/?since=x", "live"),
+    ("/live/here/?place=audience:page_1:aud_1", "here-audience"),
     ("/notifications/", "notices-in"),
     (f"{CALLS}?q=hello", "found"),
     (f"{AUDIENCE}versions/ver_2/publish/", "dialogs"),
@@ -119,6 +120,7 @@ PARTIALS = [
 NOT_PAGES = {
     *(
         "live",
+        "here",
         "page-draft",
         "page-check",
         "page-rows",

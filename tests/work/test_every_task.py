@@ -24,6 +24,7 @@ from dashboard.ledger.crawls import schedule_first_crawl
 from dashboard.ledger.feed import PRUNE_FEED
 from dashboard.ledger.models import Crawl, CrawlState
 from dashboard.ledger.operations import MARK_INTERRUPTED
+from dashboard.live.presence import REMOVE_GONE
 from dashboard.notifications import sending
 from dashboard.notifications.models import (
     Delivery,
@@ -274,6 +275,7 @@ def test_each_task_of_a_worker_is_tested_here(settings: Any) -> None:
             *(DELETE_OLD_DRAFTS, DELETE_OLD_DELIVERIES, PRUNE_FEED),
             *RELEASE_TASKS,
             CRAWL,
+            REMOVE_GONE,
         ),
         *(deliveries.DELIVER_EVENTS, deliveries.DELETE_OLD_EVENTS),
     }

@@ -47,7 +47,7 @@ class Migration(migrations.Migration):
             name='FeedEntry',
             fields=[
                 ('seq', models.BigAutoField(primary_key=True, serialize=False)),
-                ('kind', models.CharField(choices=[('page', 'Page'), ('audience', 'Audience'), ('operation', 'Operation'), ('release', 'Release'), ('approval', 'Approval'), ('subscription', 'Subscription'), ('receiver', 'Receiver'), ('notification', 'Notification'), ('saved_view', 'Saved View'), ('service', 'Service')], max_length=16)),
+                ('kind', models.CharField(choices=[('page', 'Page'), ('audience', 'Audience'), ('operation', 'Operation'), ('release', 'Release'), ('approval', 'Approval'), ('subscription', 'Subscription'), ('receiver', 'Receiver'), ('notification', 'Notification'), ('saved_view', 'Saved View'), ('presence', 'Presence'), ('service', 'Service')], max_length=16)),
                 ('page_id', models.TextField(blank=True)),
                 ('audience_id', models.TextField(blank=True)),
                 ('object_id', models.TextField(blank=True)),

@@ -26,6 +26,8 @@ class FeedKind(models.TextChoices):
     """Of `user_id`: new ones, or some were read."""
     SAVED_VIEW = "saved_view"
     """Of `user_id`, or of the team."""
+    PRESENCE = "presence"
+    """`object_id` is a place, and `actor_id` who came, went or does something else there."""
     SERVICE = "service"
     """Its health, or how it deviates from the specification."""
 

@@ -21,10 +21,16 @@ MAX_CHARACTERS = 900
 
 def topics_for(request: AuthenticatedRequest, entries: Iterable[FeedEntry]) -> str:
     """Return the topics of what the user may open, separated by spaces."""
-    own = visible_to(entries, request.user.pk)
+    user_id = request.user.pk
     denied = {kind for kind, permission in PERMISSIONS.items() if not may(request, permission)}
-    topics = sorted({name for entry in own if entry.kind not in denied for name in _topics(entry)})
-    text = " ".join(topics)
+    topics = {
+        name
+        for entry in visible_to(entries, user_id)
+        # Nobody is shown where they are themselves.
+        if entry.kind not in denied and (entry.kind, entry.actor_id) != (FeedKind.PRESENCE, user_id)
+        for name in _topics(entry)
+    }
+    text = " ".join(sorted(topics))
     return text if len(text) <= MAX_CHARACTERS else EVERYTHING
 
 

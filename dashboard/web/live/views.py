@@ -5,6 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from dashboard.ledger.feed import changes_since
+from dashboard.ledger.models.feed import FeedKind
 from dashboard.service.health import health_now
 from dashboard.web.live.intervals import processor_use, wait_s
 from dashboard.web.live.shell_state import (
@@ -32,7 +33,9 @@ def live(request: Request) -> HttpResponse:
     params = request.GET
     changes = changes_since(params.get("since", ""))
     has_changed = bool(changes.entries or changes.must_reload)
-    counts, shared = shell_state(is_fresh=has_changed)
+    # Nothing is counted of who is where, which changes often.
+    are_counted = any(entry.kind != FeedKind.PRESENCE for entry in changes.entries)
+    counts, shared = shell_state(is_fresh=are_counted or changes.must_reload)
     to_decide = approvals_to_decide(request.user, counts)
     outage = current_outage(health_now(), shared)
     unread, unread_before = (

@@ -14,6 +14,7 @@ from dashboard.web.conversations.search import result_around
 from dashboard.web.conversations.tool_calls import readable_pairs
 from dashboard.web.lists import saved_views
 from dashboard.web.lists.columns import no_cell
+from dashboard.web.live.here import here_at_page, here_in_rows
 from dashboard.web.live.shell_state import live_url
 from dashboard.web.pages.detail import footer_link_count, language_of
 from dashboard.web.people.listing import person_field
@@ -39,6 +40,8 @@ GLOBALS = (
     compare_texts,
     clock_note,
     get_crawl,
+    here_at_page,
+    here_in_rows,
     live_url,
     no_cell,
     person_field,

@@ -249,7 +249,7 @@ def test_one_call_and_few_queries_make_the_page(
     serve(fake_service, *[wire.audience(audienceId=f"aud_{n}") for n in range(1, 60)])
     get(as_viewer, "audience-detail")  # sees the page, too
     fake_service.sent.clear()
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(16):
         get(as_viewer, "audience-detail")
     assert len(fake_service.sent) == 1
 

@@ -260,5 +260,5 @@ def test_the_board_makes_constant_queries(
 ) -> None:
     release = draft(40)
     as_publisher.get(url(release))
-    with django_assert_max_num_queries(17):
+    with django_assert_max_num_queries(18):
         as_publisher.get(url(release))

@@ -301,7 +301,7 @@ def test_2000_versions_come_in_consecutive_pages_of_50(
     start = time.process_time()
     # Ten of them count for the sidebar, once in ten seconds; one compares what changed once more,
     # on PostgreSQL under a lock; three record what is live, as this is the first read.
-    with django_assert_max_num_queries(35 + connection.features.has_select_for_update):
+    with django_assert_max_num_queries(37 + connection.features.has_select_for_update):
         page = get(as_viewer, "version-list")
     # Half a second on a fast machine, most of it to compile the templates.
     assert time.process_time() - start < 5

@@ -8,6 +8,7 @@ from django.utils.module_loading import import_string
 
 from dashboard.approvals.changes import void_restored
 from dashboard.ledger.operations import note_restore
+from dashboard.live.models import Presence
 from dashboard.notifications.pruning import drop_restored
 from dashboard.releases.holding import hold_restored
 
@@ -30,6 +31,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         note_restore()
+        Presence.objects.all().delete()
         # Before releases are held: their owners are to be notified of that.
         dropped = drop_restored()
         dropped_events = import_string(settings.DROPPED_AFTER_RESTORE)()

@@ -10,6 +10,7 @@ from dashboard import clock
 from dashboard.ledger.feed import prune_feed
 from dashboard.ledger.operations import mark_interrupted_unknown
 from dashboard.ledger.pruning import prunable, prune
+from dashboard.live.presence import remove_gone
 from dashboard.notifications.pruning import prunable_events, prune_events
 from dashboard.page_drafts.drafts import delete_old_drafts
 from dashboard.webhooks.receiver import delete_old_deliveries
@@ -44,6 +45,7 @@ class Command(BaseCommand):
             mark_interrupted_unknown()
             delete_old_deliveries()
             delete_old_drafts()
+            remove_gone()
             prune_feed()
         counts = prunable(before) if dry_run else prune(before)
         events = prunable_events(before) if dry_run else prune_events(before)

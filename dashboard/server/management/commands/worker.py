@@ -16,6 +16,7 @@ from dashboard import clock
 from dashboard.ledger.crawls import schedule_first_crawl
 from dashboard.ledger.feed import PRUNE_FEED
 from dashboard.ledger.operations import MARK_INTERRUPTED
+from dashboard.live.presence import REMOVE_GONE
 from dashboard.notifications.recipients import NOTIFY
 from dashboard.notifications.sending import DELIVER_EMAILS, DELIVER_WEBHOOKS
 from dashboard.notifications.watches import WATCH, WATCH_SERVICE
@@ -72,5 +73,6 @@ def tasks_beside_releases() -> tuple[WorkerTask, ...]:
         *(WATCH, WATCH_SERVICE, MARK_INTERRUPTED, DELETE_OLD_DRAFTS, DELETE_OLD_DELIVERIES),
         PRUNE_FEED,
         *((CRAWL,) if settings.CRAWL_RATE else ()),
+        *((REMOVE_GONE,) if settings.PRESENCE else ()),
         *map(import_string, settings.WORKER_TASKS),
     )

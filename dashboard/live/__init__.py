@@ -1,0 +1,1 @@
+"""Presence: who else has an audience, a release or a request open."""

@@ -1,0 +1,49 @@
+"""The report of a tab, and who else is where it is."""
+
+from django.conf import settings
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods
+
+from dashboard.live.models import Doing
+from dashboard.live.presence import leave, report
+from dashboard.web.live.here import DOING, openable_place, who_is_at
+from dashboard.web.ui.htmx import Request
+from dashboard.web.ui.query_params import int_param
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def here(request: Request) -> HttpResponse:
+    """Show who else is at `place`; a POST reports first that a tab is there, too.
+
+    Without a place, the tab is closed or shows something else. `?row=` is the key of a row, which
+    has a mark instead of a line.
+    """
+    if not settings.PRESENCE:
+        raise Http404
+    if request.method != "POST":
+        return _show(request, request.GET.get("place", ""))
+    tab = request.POST.get("tab", "")
+    if not (tab.isalnum() and tab.isascii() and len(tab) <= 36):
+        raise Http404
+    place = request.POST.get("place", "")
+    if not place:
+        leave(request.user.pk, tab)
+        return HttpResponse(status=204)
+    doing = request.POST.get("doing", "")
+    if doing not in DOING.get(place.partition(":")[0], ()):
+        raise Http404
+    report(
+        request.user.pk,
+        tab,
+        openable_place(request, place),
+        Doing(doing),
+        version_number=int_param(request.POST.get("version", "")) or None,
+        is_idle="idle" in request.POST,
+    )
+    return _show(request, place)
+
+
+def _show(request: Request, place: str) -> HttpResponse:
+    context = {"at": who_is_at(request, openable_place(request, place))}
+    return render(request, "live/here.html", context | {"row": request.GET.get("row", "")})
