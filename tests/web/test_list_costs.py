@@ -16,10 +16,11 @@ from tests.support import wire
 from tests.support.seeding import seed_audiences, seed_pages
 
 pytestmark = pytest.mark.django_db
-MOST_QUERIES = 13
+MOST_QUERIES = 14
 """Four of them are for the session, the user and two permissions; one finds planned versions, one
 the saved views of the tabs and the sidebar, one counts the unread notifications, one reads the end
-of the feed; a page finds whether its viewer follows it."""
+of the feed, one finds who else has the audiences open; a page finds whether its viewer follows
+it."""
 
 
 def pages(count: int) -> str:

@@ -364,6 +364,26 @@ def test_pages_show_it_and_report_themselves(
     assert "ben</span> is " in html
 
 
+@pytest.mark.parametrize("url", ["/audiences/", "/pages/page_1/"])
+def test_rows_show_it_and_lists_report_nothing(
+    url: str, as_publisher: Client, as_ben: Client
+) -> None:
+    Tab(as_ben).report(PUBLISH, "publishing", version="2")
+    html = as_publisher.get(url).content.decode()
+    assert 'ben</span><span class="visually-hidden"> is publishing version 2' in html
+    assert "data-here" not in html
+
+
+@pytest.mark.parametrize("url", ["/audiences/", "/pages/page_1/"])
+def test_all_rows_take_one_query(url: str, as_viewer: Client, fake_service: FakeService) -> None:
+    audiences = [wire.audience(audienceId=f"aud_{number}") for number in range(9)]
+    seed_audiences(*audiences)
+    serve(fake_service, *audiences)
+    with CaptureQueriesContext(connection) as queries:
+        as_viewer.get(url)
+    assert sum("live_presence" in query["sql"] for query in queries) == 1
+
+
 # Off
 
 
@@ -375,7 +395,7 @@ def test_without_the_setting_there_is_nothing(
     assert Tab(as_viewer).report().status_code == 404
     assert as_viewer.get("/live/here/", {"place": AUDIENCE}).status_code == 404
     assert Presence.objects.count() == 1
-    for url in PAGES.values():
+    for url in (*PAGES.values(), "/audiences/", "/pages/page_1/"):
         html = as_publisher.get(url).content.decode()
         assert "data-here" not in html
         assert 'class="presence' not in html

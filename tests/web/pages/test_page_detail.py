@@ -82,7 +82,7 @@ def test_a_page_makes_two_calls_and_few_queries(
     fake_service.answer = serving(FULL, *many)
     get(as_viewer)
     fake_service.sent.clear()
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(14):
         get(as_viewer)
     assert [request.url.path for request in fake_service.sent] == [
         "/v0/pages/page_1",
