@@ -5,7 +5,6 @@ Of notifications and of the built-in API's events: once, or at most twice with t
 
 import os
 import signal
-import subprocess
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -17,6 +16,7 @@ from standardwebhooks import Webhook
 from tests.support.hook_receiver import HookReceiver, Received
 from tests.support.mail_server import MailServer
 from tests.support.postgres import own_database
+from tests.support.processes import Process
 from tests.support.worker_processes import WorkerDashboard
 
 PATIENCE_S = 60
@@ -69,7 +69,7 @@ END_CLAIMS = (
 class Killer:
     """Kills the first worker as soon as it waits for both responses."""
 
-    worker: "subprocess.Popen[bytes] | None" = None
+    worker: Process | None = None
 
     def __init__(self) -> None:
         self.both_wait = Barrier(2, action=self.kill, timeout=PATIENCE_S)

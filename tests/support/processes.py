@@ -15,11 +15,15 @@ from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeAlias
 
 import httpx
 
 from config.environment import BASE_DIR
-from tests.support.shared_files import is_first, made_once, settings
+from tests.support.forked import Forked
+from tests.support.shared_files import is_a_run, is_first, made_once, settings
+
+Process: TypeAlias = subprocess.Popen[bytes] | Forked
 
 PATIENCE_S = 180
 """A server starts in two seconds on an idle machine."""
@@ -32,7 +36,7 @@ class Running:
     """A running process that serves `url`."""
 
     url: str
-    process: subprocess.Popen[bytes]
+    process: Process
     log: Path
 
     def stop(self) -> int:
@@ -74,22 +78,40 @@ def running(
     A process still running at the end is killed: a graceful stop takes a second.
     """
     url = f"http://127.0.0.1:{port}"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
+    log.write_bytes(b"")
+    process = start(command, python=python, env=_bare_environment() | (env or {}), log=log)
+    started = Running(url, process, log)
+    try:
+        _wait(url + ready, process, log)
+        yield started
+    finally:
+        if process.poll() is None:
+            started.kill()
+
+
+def start(
+    command: Sequence[str],
+    *,
+    env: dict[str, str],
+    log: Path,
+    python: Sequence[str] = (sys.executable,),
+) -> Process:
+    """Start a Python command in a session of its own, its output appended to the log.
+
+    A run of the suite forks a script off a process that has the libraries loaded.
+    """
+    is_script = python == (sys.executable,) and not command[0].startswith("-")
+    if is_script and is_a_run():
+        return Forked(command, env=env, log=log)
+    with log.open("ab") as output:
+        return subprocess.Popen(
             [*python, *command],
             cwd=BASE_DIR,
-            env=_bare_environment() | (env or {}),
+            env=env,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        started = Running(url, process, log)
-        try:
-            _wait(url + ready, process, log)
-            yield started
-        finally:
-            if process.poll() is None:
-                started.kill()
 
 
 def _bare_environment() -> dict[str, str]:
@@ -153,7 +175,7 @@ def odd_service(folder: Path) -> AbstractContextManager[Running]:
     return running([script, str(port)], port=port, ready="/v0/pages", log=folder / "odd.log")
 
 
-def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+def _wait(url: str, process: Process, log: Path) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while process.poll() is None and time.monotonic() < deadline:
         with suppress(httpx.TransportError):

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from config.environment import BASE_DIR
 from tests.support.dashboards import Dashboard
+from tests.support.processes import Process, start
 
 
 class WorkerDashboard(Dashboard):
@@ -29,16 +30,13 @@ class WorkerDashboard(Dashboard):
         return ended.returncode, ended.stdout.strip()
 
     @contextmanager
-    def worker(self, *command: str) -> Iterator["subprocess.Popen[bytes]"]:
+    def worker(self, *command: str) -> Iterator[Process]:
         """Run a worker until the block ends, and let it finish what is in progress.
 
         Another command of `manage.py` does something before it becomes one.
         """
-        arguments = [sys.executable, "manage.py", *(command or ("worker",))]
-        with (self.folder / "worker.log").open("ab") as log:
-            process = subprocess.Popen(
-                arguments, cwd=BASE_DIR, env=self.env, stdout=log, stderr=log
-            )
+        arguments = ["manage.py", *(command or ("worker",))]
+        process = start(arguments, env=self.env, log=self.folder / "worker.log")
         try:
             yield process
         finally:
