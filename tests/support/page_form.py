@@ -1,7 +1,7 @@
-"""The form that creates a page: what it holds, and what is typed."""
+"""The form that creates a page, in a user's browser, and what is typed into it."""
 
 import json
-from typing import Any
+from typing import Any, Self
 from uuid import uuid4
 
 from django.test import Client
@@ -11,6 +11,7 @@ from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
 
 NEW = "/pages/new/"
+HTMX = {"HX-Request": "true"}
 
 WHOLE = {
     "name": "Spring outbound",
@@ -40,18 +41,8 @@ WHOLE = {
 
 
 def filled(**differs: str) -> dict[str, str]:
+    """Return a complete form with an operation key of its own."""
     return WHOLE | {"operation_key": str(uuid4())} | differs
-
-
-def bodies(fake_service: FakeService) -> list[Any]:
-    """Return the body of the create request."""
-    return [
-        json.loads(request.content) for request in fake_service.sent if request.method == "POST"
-    ]
-
-
-def creates(fake_service: FakeService) -> None:
-    fake_service.answers(201, json=wire.page(pageId="page_new", status="draft"))
 
 
 def values(html: str) -> dict[str, str]:
@@ -63,23 +54,92 @@ def values(html: str) -> dict[str, str]:
     }
 
 
-def problems(html: str) -> str:
-    """Return the text of the error summary."""
-    start = html.index('class="problems"')
-    return text(html[start - 9 : html.index("</section>", start)])
+class PageForm:
+    """The form as its last response showed it, and the service that creates its page."""
 
+    def __init__(self, client: Client, service: FakeService) -> None:
+        self.client, self.service = client, service
+        self.html, self.status, self.headers = "", 0, dict[str, str]()
 
-HTMX = {"HX-Request": "true"}
+    @property
+    def bodies(self) -> list[Any]:
+        """The bodies that the service received."""
+        return [json.loads(call.content) for call in self.service.sent if call.method == "POST"]
 
+    @property
+    def text(self) -> str:
+        return text(self.html)
 
-def form_fields(client: Client, address: str = NEW) -> dict[str, str]:
-    """Return the hidden fields of a rendered form: its key and its ticket."""
-    fieldsd = values(client.get(address).text)
-    return {name: fieldsd[name] for name in ("operation_key", "draft")}
+    @property
+    def fields(self) -> dict[str, str]:
+        """The values of its fields."""
+        return values(self.html)
 
+    @property
+    def problems(self) -> str:
+        """The text of the error summary."""
+        start = self.html.index('class="problems"')
+        return text(self.html[start - 9 : self.html.index("</section>", start)])
 
-def offered(client: Client) -> list[str]:
-    """Return the URLs of the drafts offered on "Create page"."""
-    html = client.get(NEW).text
-    links = [tag.attributes.get("href", "") for tag in elements(html, "a")]
-    return [link for link in links if link.startswith(f"{NEW}?draft=")]
+    @property
+    def location(self) -> str:
+        """The URL that it redirected to."""
+        return self.headers["Location"]
+
+    @property
+    def drafts(self) -> list[str]:
+        """The URLs of the drafts that "Create page" offers."""
+        links = [e.attributes.get("href", "") for e in elements(self.client.get(NEW).text, "a")]
+        return [link for link in links if link.startswith(f"{NEW}?draft=")]
+
+    def creates(self) -> None:
+        """Let the service create what is sent."""
+        self.service.answers(201, json=wire.page(pageId="page_new", status="draft"))
+
+    def show(self, response: Any) -> Self:
+        self.html, self.status, self.headers = response.text, response.status_code, response.headers
+        return self
+
+    def open(self, url: str = NEW) -> Self:
+        return self.show(self.client.get(url, follow=True))
+
+    def open_draft(self) -> Self:
+        """Open the only draft that is offered."""
+        [link] = self.drafts
+        return self.open(link)
+
+    def new(self, url: str = NEW, **differs: str) -> dict[str, str]:
+        """Open the form and return its key and its ticket, with what is typed into it."""
+        fields = self.open(url).fields
+        return {name: fields[name] for name in ("operation_key", "draft")} | differs
+
+    def whole(self, **differs: str) -> dict[str, str]:
+        """Open the form and fill in everything."""
+        return self.new(**WHOLE) | differs
+
+    def post(self, fields: dict[str, str], act: str = "", **options: Any) -> Self:
+        """Send these fields to the form, or to one of its acts."""
+        return self.show(self.client.post(f"{NEW}{act}", fields, **options))
+
+    def submit(self, **differs: str) -> Self:
+        """Send a complete form with an operation key of its own."""
+        return self.post(filled(**differs))
+
+    def rows(
+        self, command: str, fields: dict[str, str] | None = None, *, target: str = ""
+    ) -> dict[str, str]:
+        """Add, move or remove rows; return the values of the fields."""
+        headers = HTMX | {"HX-Target": target} if target else None
+        data = (filled() if fields is None else fields) | {"rows": command}
+        assert self.post(data, "rows/", headers=headers).status == 200
+        return self.fields
+
+    def leave(self, field: str, fields: dict[str, str]) -> Self:
+        """Leave a field, as htmx reports it."""
+        assert self.post(fields | {"left": field}, "field/", headers=HTMX).status == 200
+        return self
+
+    def save(self, fields: dict[str, str]) -> str:
+        """Save a draft as the browser does while typing; return the message."""
+        assert self.post(fields, "draft/", headers=HTMX).status == 200
+        return self.text

@@ -79,9 +79,9 @@ class WebhookForm:
         assert "Not sent yet." in response_text(response)
         return fields(response.text)
 
-    def save(self, **values: Any) -> Any:
+    def save(self, *, note: str = "", **values: Any) -> Any:
         """Review the body to send, and send it."""
-        return self.post(self.review(**values), follow=True)
+        return self.post(self.review(**values) | {"note": note}, follow=True)
 
 
 class WebhookSwitch:

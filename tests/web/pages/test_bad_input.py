@@ -7,25 +7,15 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 
 from dashboard.ledger.models import Operation
 from dashboard.page_drafts.models import PageDraft
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, response_text, text
+from tests.support.html import elements
 from tests.support.matrix import sampled
-from tests.support.page_form import (
-    HTMX,
-    NEW,
-    WHOLE,
-    bodies,
-    creates,
-    filled,
-    form_fields,
-    offered,
-    problems,
-    values,
-)
+from tests.support.page_form import HTMX, NEW, WHOLE, PageForm, filled
 
 START = "Start with https://"
 NULL = "Null characters are not allowed."
@@ -77,96 +67,78 @@ BAD = [
 
 
 def test_bad_input_is_reported_and_kept_unsaved(
-    as_publisher: Client, fake_service: FakeService, pytestconfig: pytest.Config
+    form: PageForm, pytestconfig: pytest.Config
 ) -> None:
-    creates(fake_service)
-    form = form_fields(as_publisher)
+    first = form.new()
     wrong: dict[tuple[str, str], Any] = {}
     # A run submits the one half, and leaves the fields of the other in the test below.
     for field, bad, words in sampled(BAD, pytestconfig, turn=0, of=2):
-        html = as_publisher.post(NEW, form | filled(**{field: bad})).text
-        field_values = values(html)
-        others = {name: WHOLE[name] for name in WHOLE if name in field_values and name != field}
-        lost = {name: field_values[name] for name in others if field_values[name] != others[name]}
-        if words not in problems(html) or lost:
-            wrong[field, bad[:40]] = {"expected": words, "shown": problems(html), "lost": lost}
+        fields = form.post(first | filled(**{field: bad})).fields
+        others = {name: WHOLE[name] for name in WHOLE if name in fields and name != field}
+        lost = {name: fields[name] for name in others if fields[name] != others[name]}
+        if words not in form.problems or lost:
+            wrong[field, bad[:40]] = {"expected": words, "shown": form.problems, "lost": lost}
     assert wrong == {}
-    assert bodies(fake_service) == []
+    assert form.bodies == []
     assert Operation.objects.count() == 0
 
 
-def left(client: Client, field: str, form: dict[str, str]) -> str:
-    response = client.post(f"{NEW}field/", form | {"left": field}, headers=HTMX)
-    assert response.status_code == 200
-    return response.text
-
-
 @pytest.mark.same_on_any_database
-def test_a_field_error_appears_on_leaving_it(
-    as_publisher: Client, fake_service: FakeService, pytestconfig: pytest.Config
-) -> None:
+def test_a_field_error_appears_on_leaving_it(form: PageForm, pytestconfig: pytest.Config) -> None:
     wrong = {}
     for field, bad, words in sampled(BAD, pytestconfig, turn=1, of=2):
         if len(bad) < 100:
-            html = left(as_publisher, field, filled(**{field: bad}) | {"metadata.author": "\0"})
-            is_alone = len(elements(html, "p")) == 1
-            if words not in text(html) or not is_alone or 'role="alert"' not in html:
-                wrong[field, bad] = {"expected": words, "shown": html}
+            form.leave(field, filled(**{field: bad}) | {"metadata.author": "\0"})
+            is_alone = len(elements(form.html, "p")) == 1
+            if words not in form.text or not is_alone or 'role="alert"' not in form.html:
+                wrong[field, bad] = {"expected": words, "shown": form.html}
     assert wrong == {}
 
 
 @pytest.mark.same_on_any_database
-def test_a_valid_field_has_no_error(as_publisher: Client, fake_service: FakeService) -> None:
+def test_a_valid_field_has_no_error(form: PageForm) -> None:
     for field in ("name", "actions.0.url", "metadata.ogUrl", LOGO):
-        html = left(as_publisher, field, filled(**{"actions.0.purpose": "\0"}))
-        assert text(html) == "", field
-        assert "hidden" in elements(html, "p")[0].attributes, field
+        form.leave(field, filled(**{"actions.0.purpose": "\0"}))
+        assert form.text == "", field
+        assert "hidden" in elements(form.html, "p")[0].attributes, field
 
 
 @pytest.mark.same_on_any_database
-def test_an_unknown_field_gets_an_empty_response(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
+def test_an_unknown_field_gets_an_empty_response(form: PageForm) -> None:
     for field in ("", "nothing", "actions.9.url", "actions", "\0", "a" * 9_000):
-        response = as_publisher.post(f"{NEW}field/", filled(left=field), headers=HTMX)
-        assert (response.status_code, response.content) == (204, b""), field[:40]
+        form.post(filled(left=field), "field/", headers=HTMX)
+        assert (form.status, form.html) == (204, ""), field[:40]
 
 
-def test_a_blank_row_keeps_its_place(as_publisher: Client, fake_service: FakeService) -> None:
-    form = filled(**{"scripts.0.name": "", "scripts.0.content": "", "scripts.1.content": "\0"})
-    html = left(as_publisher, "scripts.1.content", form)
+def test_a_blank_row_keeps_its_place(form: PageForm) -> None:
+    fields = filled(**{"scripts.0.name": "", "scripts.0.content": "", "scripts.1.content": "\0"})
+    html = form.leave("scripts.1.content", fields).html
     assert elements(html, "p")[0].attributes["id"] == "scripts.1.content_error"
-    assert NULL in text(html)
+    assert NULL in form.text
 
 
 @pytest.mark.same_on_any_database
-def test_too_many_rows_are_reported_and_kept(
-    as_publisher: Client, fake_service: FakeService, pytestconfig: pytest.Config
-) -> None:
+def test_too_many_rows_are_reported_and_kept(form: PageForm, pytestconfig: pytest.Config) -> None:
     count = 1_000 if pytestconfig.getoption("exhaustive") else 100
     many = {f"scripts.{n}.name": f"Script {n}" for n in range(count)}
-    html = as_publisher.post(NEW, form_fields(as_publisher) | filled(**many)).text
-    assert f"Scripts: {count:,} rows; the limit is 50." in problems(html)
-    field_values = values(html)
-    assert [n for n in range(count) if field_values[f"scripts.{n}.name"] != f"Script {n}"] == []
-    assert len(offered(as_publisher)) == 1
-    assert bodies(fake_service) == []
+    fields = form.post(form.new() | filled(**many)).fields
+    assert f"Scripts: {count:,} rows; the limit is 50." in form.problems
+    assert [n for n in range(count) if fields[f"scripts.{n}.name"] != f"Script {n}"] == []
+    assert len(form.drafts) == 1
+    assert form.bodies == []
 
 
-def test_too_many_nested_rows_are_reported_too(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
+def test_too_many_nested_rows_are_reported_too(form: PageForm) -> None:
     many = {f"footerLinks.0.links.{n}.text": f"Link {n}" for n in range(51)}
-    html = as_publisher.post(NEW, filled(**many)).text
-    assert "Links: 51 rows; the limit is 50." in problems(html)
-    assert 'href="#footerLinks.0"' in html
+    assert "Links: 51 rows; the limit is 50." in form.submit(**many).problems
+    assert 'href="#footerLinks.0"' in form.html
 
 
-def test_two_actions_can_t_share_an_id(as_publisher: Client, fake_service: FakeService) -> None:
+def test_two_actions_can_t_share_an_id(form: PageForm) -> None:
     twice = {"actions.1.actionId": "book", "actions.1.buttonTitle": "Another"}
-    html = as_publisher.post(NEW, filled(**twice)).text
-    assert "Action 2, Action ID: Action 1 already uses this ID." in problems(html)
-    assert bodies(fake_service) == []
+    problems = form.submit(**twice).problems
+    assert "Action 2, Action ID: Action 1 already uses this ID." in problems
+    assert form.bodies == []
 
 
 FORM = "application/x-www-form-urlencoded"
@@ -179,30 +151,25 @@ TOO_MUCH: list[dict[str, Any]] = [
 @pytest.mark.parametrize("much", TOO_MUCH, ids=["megabytes", "fields"])
 @pytest.mark.parametrize("checks", [True, False])
 def test_an_unreadably_large_form_is_rejected_with_a_reason(
-    fake_service: FakeService, paula: Any, much: dict[str, str], checks: bool
+    fake_service: FakeService, paula: User, much: dict[str, str], checks: bool
 ) -> None:
-    client = Client(enforce_csrf_checks=checks)
-    client.force_login(paula)
-    response = client.post(NEW, urlencode(filled(**much)), content_type=FORM)
-    assert response.status_code == 413
-    assert "Nothing was sent. The limit is 20,000 fields and 2.5 MB." in response_text(response)
-    assert "The draft may be missing your latest changes." in response_text(response)
-    assert (bodies(fake_service), Operation.objects.count()) == ([], 0)
+    form = PageForm(Client(enforce_csrf_checks=checks), fake_service)
+    form.client.force_login(paula)
+    form.show(form.client.post(NEW, urlencode(filled(**much)), content_type=FORM))
+    assert form.status == 413
+    assert "Nothing was sent. The limit is 20,000 fields and 2.5 MB." in form.text
+    assert "The draft may be missing your latest changes." in form.text
+    assert (form.bodies, Operation.objects.count()) == ([], 0)
 
 
 @pytest.mark.parametrize("much", TOO_MUCH, ids=["megabytes", "fields"])
-def test_a_draft_too_large_is_refused_in_its_status(
-    as_publisher: Client, fake_service: FakeService, much: dict[str, str]
-) -> None:
-    body = urlencode(form_fields(as_publisher) | WHOLE | much)
-    response = as_publisher.post("/pages/new/draft/", body, content_type=FORM, headers=HTMX)
+def test_a_draft_too_large_is_refused_in_its_status(form: PageForm, much: dict[str, str]) -> None:
+    body = urlencode(form.whole() | much)
+    response = form.client.post(f"{NEW}draft/", body, content_type=FORM, headers=HTMX)
     assert (response.status_code, response.content) == (413, b"")
     assert PageDraft.objects.count() == 0
 
 
-@pytest.mark.parametrize("address", [f"{NEW}?draft=%00", f"{NEW}?draft=", f"{NEW}?draft=x%2Fy"])
-def test_a_draft_with_an_invalid_key_is_not_found(
-    as_publisher: Client, fake_service: FakeService, address: str
-) -> None:
-    html = as_publisher.get(address, follow=True).text
-    assert "Draft not found" in text(html)
+@pytest.mark.parametrize("query", ["draft=%00", "draft=", "draft=x%2Fy"])
+def test_a_draft_with_an_invalid_key_is_not_found(form: PageForm, query: str) -> None:
+    assert "Draft not found" in form.open(f"{NEW}?{query}").text

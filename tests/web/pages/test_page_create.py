@@ -1,6 +1,6 @@
 """Create a page: no input is lost, nothing is sent twice, and the service's errors are shown."""
 
-from typing import Any
+from collections.abc import Callable
 from uuid import uuid4
 
 import httpx
@@ -16,8 +16,8 @@ from dashboard.ledger.recording import record_page
 from tests.conftest import logged_in
 from tests.support import wire
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, response_text, text
-from tests.support.page_form import NEW, WHOLE, bodies, creates, filled, problems, values
+from tests.support.html import elements, response_text
+from tests.support.page_form import NEW, WHOLE, PageForm, filled
 
 REQUIRED = {"name", "brandId", "pageContext"}
 SENT = {
@@ -63,29 +63,22 @@ SENT = {
 }
 
 
-def test_required_fields_are_marked(as_publisher: Client) -> None:
-    html = as_publisher.get(NEW).text
+def test_required_fields_are_marked(form: PageForm) -> None:
+    html = form.open().html
     marked = [e for e in elements(html) if "required" in e.attributes.get("class", "").split()]
     assert {e.attributes.get("for") for e in marked} == {*REQUIRED, None}
     assert html.split('class="label required">')[1].startswith("Page type")
-    assert "* Required" in text(html)
+    assert "* Required" in form.text
 
 
-def test_the_whole_request_arrives_as_it_was_typed(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    creates(fake_service)
-    response = as_publisher.post(NEW, filled())
-    assert response.status_code == 302
-    assert response["Location"] == "/pages/page_new/"
-    assert bodies(fake_service) == [SENT]
+def test_the_whole_request_arrives_as_it_was_typed(form: PageForm) -> None:
+    assert form.submit().status == 302
+    assert form.location == "/pages/page_new/"
+    assert form.bodies == [SENT]
 
 
-def test_the_operation_is_on_record_with_its_page(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    creates(fake_service)
-    as_publisher.post(NEW, filled())
+def test_the_operation_is_on_record_with_its_page(form: PageForm) -> None:
+    form.submit()
     operation = Operation.objects.get()
     assert operation.outcome == Outcome.ACCEPTED
     assert (operation.target_name, operation.page_id) == ("Spring outbound", "page_new")
@@ -93,37 +86,26 @@ def test_the_operation_is_on_record_with_its_page(
     assert operation.actor_name == "paula"
 
 
-def test_a_second_click_sends_nothing(as_publisher: Client, fake_service: FakeService) -> None:
-    creates(fake_service)
-    form = filled()
-    first, second = as_publisher.post(NEW, form), as_publisher.post(NEW, form)
-    assert first["Location"] == second["Location"] == "/pages/page_new/"
-    assert len(bodies(fake_service)) == 1
+def test_a_second_click_sends_nothing(form: PageForm) -> None:
+    fields = filled()
+    assert [form.post(fields).location for _ in range(2)] == ["/pages/page_new/"] * 2
+    assert len(form.bodies) == 1
 
 
-def test_a_page_needs_name_context_and_brand(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    creates(fake_service)
+def test_a_page_needs_name_context_and_brand(form: PageForm) -> None:
     least = {name: WHOLE[name] for name in ("name", "pageType", "brandId", "pageContext")}
     blank_row = {"actions.0.buttonTitle": "", "actions.0.url": " ", "scripts.3.enabled": "on"}
-    response = as_publisher.post(NEW, least | blank_row | {"operation_key": str(uuid4())})
-    assert response.status_code == 302
-    sent = bodies(fake_service)[0]
+    assert form.post(least | blank_row | {"operation_key": str(uuid4())}).status == 302
+    sent = form.bodies[0]
     assert (sent["actions"], sent["actionCardWidgets"], sent["footerLinks"]) == ([], [], [])
     assert "metadata" not in sent
     assert "headerActionId" not in sent
 
 
-def test_create_and_add_another_leads_to_an_empty_form(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    creates(fake_service)
-    response = as_publisher.post(NEW, filled(another="1"), follow=True)
-    assert response.redirect_chain == [(NEW, 302)]
-    html = response.text
-    assert "Created “Spring outbound”." in text(html)
-    assert values(html)["name"] == ""
+def test_create_and_add_another_leads_to_an_empty_form(form: PageForm) -> None:
+    assert form.submit(another="1").location == NEW
+    assert "Created “Spring outbound”." in form.open().text
+    assert form.fields["name"] == ""
 
 
 WRONG = [
@@ -142,244 +124,186 @@ WRONG = [
 
 
 def test_errors_appear_at_their_fields_and_nothing_is_sent(
-    as_publisher: Client, fake_service: FakeService, subtests: pytest.Subtests
+    form: PageForm, subtests: pytest.Subtests
 ) -> None:
     for differs, words, field in WRONG:
         with subtests.test(**differs):
-            response = as_publisher.post(NEW, filled(**differs))
-            html = response.text
-            assert response.status_code == 422
-            assert words in problems(html)
-            assert f'href="#{field}"' in html
-            assert [tag for tag in elements(html) if tag.attributes.get("id") == field]
-            assert (bodies(fake_service), Operation.objects.count()) == ([], 0)
+            assert form.submit(**differs).status == 422
+            assert words in form.problems
+            assert f'href="#{field}"' in form.html
+            assert [tag for tag in elements(form.html) if tag.attributes.get("id") == field]
+            assert (form.bodies, Operation.objects.count()) == ([], 0)
 
 
-def test_everything_typed_is_there_after_an_error(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    html = as_publisher.post(NEW, filled(name="")).text
-    fields = values(html)
-    for name, value in WHOLE.items():
-        if name in fields and name != "name":
-            assert fields[name] == value
-    assert "Speak plainly." in html
-    assert "count()" in html
-    assert '<option value="book" selected>Book a call (book)</option>' in html
+def test_everything_typed_is_there_after_an_error(form: PageForm) -> None:
+    fields = form.submit(name="").fields
+    assert {name: fields[name] for name in WHOLE if name in fields} == {
+        name: value for name, value in (WHOLE | {"name": ""}).items() if name in fields
+    }
+    assert "Speak plainly." in form.html
+    assert "count()" in form.html
+    assert '<option value="book" selected>Book a call (book)</option>' in form.html
 
 
 @pytest.mark.parametrize(
     "path", ["actions.0.url", "actions[0].url", "/actions/0/url", "body.actions.0.url"]
 )
-def test_service_messages_appear_at_their_fields(
-    as_publisher: Client, fake_service: FakeService, path: str
-) -> None:
-    fake_service.answers(422, json={"errors": [{"path": path, "message": "No such host"}]})
+def test_service_messages_appear_at_their_fields(form: PageForm, path: str) -> None:
+    form.service.answers(422, json={"errors": [{"path": path, "message": "No such host"}]})
     blank_first = {"actions.7.url": WHOLE["actions.0.url"], "actions.0.url": ""}
     row = {name: "" for name in WHOLE if name.startswith("actions.0.")}
-    response = as_publisher.post(NEW, filled(**row, headerActionId="") | blank_first)
-    html = response.text
-    assert response.status_code == 422
-    assert "Action 1, URL: No such host" in problems(html)
-    field = next(t for t in elements(html, "input") if t.attributes.get("id") == "actions.0.url")
+    assert form.submit(**row | blank_first, headerActionId="").status == 422
+    assert "Action 1, URL: No such host" in form.problems
+    inputs = elements(form.html, "input")
+    field = next(tag for tag in inputs if tag.attributes.get("id") == "actions.0.url")
     assert field.attributes["value"] == "https://a.example/book"
     assert field.attributes["aria-invalid"] == "true"
 
 
-def test_messages_about_no_field_are_in_the_summary(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
+def test_messages_about_no_field_are_in_the_summary(form: PageForm) -> None:
     errors = [{"path": "tenant", "message": "is closed"}, {"path": "", "message": "Not today"}]
-    fake_service.answers(422, json={"errors": errors})
-    html = as_publisher.post(NEW, filled()).text
-    assert "tenant: is closed" in problems(html)
-    assert "Not today" in problems(html)
+    form.service.answers(422, json={"errors": errors})
+    assert "tenant: is closed" in form.submit().problems
+    assert "Not today" in form.problems
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 413, 429])
-def test_a_rejected_form_stays_filled(
-    as_publisher: Client, fake_service: FakeService, status: int
-) -> None:
-    fake_service.answers(status, json={"detail": "Because"})
-    form = filled()
-    html = as_publisher.post(NEW, form).text
-    assert f"The service returned {status}: Because" in problems(html)
-    assert values(html)["name"] == "Spring outbound"
-    assert values(html)["operation_key"] != form["operation_key"]
-    creates(fake_service)
-    again = as_publisher.post(NEW, WHOLE | {"operation_key": values(html)["operation_key"]})
-    assert again["Location"] == "/pages/page_new/"
+def test_a_rejected_form_stays_filled(form: PageForm, status: int) -> None:
+    form.service.answers(status, json={"detail": "Because"})
+    fields = filled()
+    assert f"The service returned {status}: Because" in form.post(fields).problems
+    assert form.fields["name"] == "Spring outbound"
+    new_key = form.fields["operation_key"]
+    assert new_key != fields["operation_key"]
+    form.creates()
+    assert form.submit(operation_key=new_key).location == "/pages/page_new/"
 
 
-def test_reloading_a_rejected_form_sends_nothing(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    fake_service.answers(409, json={"detail": "Because"})
-    form = filled()
-    as_publisher.post(NEW, form)
-    html = as_publisher.post(NEW, form).text
-    assert "This form was already sent" in text(html)
-    assert len(bodies(fake_service)) == 1
+def test_reloading_a_rejected_form_sends_nothing(form: PageForm) -> None:
+    form.service.answers(409, json={"detail": "Because"})
+    fields = filled()
+    assert "This form was already sent" in form.post(fields).post(fields).text
+    assert len(form.bodies) == 1
 
 
-def test_the_key_of_another_operation_creates_nothing(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    creates(fake_service)
-    form = filled()
-    as_publisher.post(NEW, form)
-    response = as_publisher.post(NEW, form | {"name": "Autumn outbound"})
-    html = response.text
-    assert response.status_code == 409
-    assert "another request has this form’s operation key" in problems(html)
-    assert values(html)["name"] == "Autumn outbound"
-    assert len(bodies(fake_service)) == 1
-    again = form | {"name": "Autumn outbound", "operation_key": values(html)["operation_key"]}
-    as_publisher.post(NEW, again)
-    assert [body["name"] for body in bodies(fake_service)] == ["Spring outbound", "Autumn outbound"]
+def test_the_key_of_another_operation_creates_nothing(form: PageForm) -> None:
+    fields = filled()
+    renamed = fields | {"name": "Autumn outbound"}
+    assert form.post(fields).post(renamed).status == 409
+    assert "another request has this form’s operation key" in form.problems
+    assert form.fields["name"] == "Autumn outbound"
+    assert len(form.bodies) == 1
+    form.post(renamed | {"operation_key": form.fields["operation_key"]})
+    assert [body["name"] for body in form.bodies] == ["Spring outbound", "Autumn outbound"]
 
 
-def test_a_changed_unresolved_page_needs_a_check_first(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    fake_service.fails(httpx.ReadError)
-    form = filled()
-    as_publisher.post(NEW, form)
-    creates(fake_service)
-    html = as_publisher.post(NEW, form | {"name": "Autumn outbound"}).text
-    assert "Outcome unknown: the page may already exist. Everything you entered" in text(html)
-    second = form | {name: values(html)[name] for name in ("operation_key", "after")}
-    html = as_publisher.post(NEW, second).text
-    assert "Check the newest pages first" in problems(html)
-    assert len(bodies(fake_service)) == 1
+def check_again(form: PageForm) -> dict[str, str]:
+    """Submit the form of an unresolved page without a check, and return its fields."""
+    second = WHOLE | {name: form.fields[name] for name in ("operation_key", "after")}
+    assert "Check the newest pages first" in form.post(second).problems
+    assert len(form.bodies) == 1
+    return second
 
 
-LOST = [
-    lambda fake_service: fake_service.fails(httpx.ReadTimeout),
-    lambda fake_service: fake_service.answers(500, text="oops"),
-    lambda fake_service: fake_service.answers(201, text="garbage"),
-    lambda fake_service: fake_service.answers(201, json={"pageId": 3}),
+def test_a_changed_unresolved_page_needs_a_check_first(form: PageForm) -> None:
+    form.service.fails(httpx.ReadError)
+    fields = filled()
+    form.post(fields)
+    form.creates()
+    form.post(fields | {"name": "Autumn outbound"})
+    assert "Outcome unknown: the page may already exist. Everything you entered" in form.text
+    check_again(form)
+
+
+LOST: list[Callable[[FakeService], None]] = [
+    lambda service: service.fails(httpx.ReadTimeout),
+    lambda service: service.answers(500, text="oops"),
+    lambda service: service.answers(201, text="garbage"),
+    lambda service: service.answers(201, json={"pageId": 3}),
 ]
 
 
 @pytest.mark.parametrize("lose", LOST)
 def test_an_unknown_outcome_is_checked_before_a_retry(
-    as_publisher: Client, fake_service: FakeService, lose: Any
+    form: PageForm, lose: Callable[[FakeService], None]
 ) -> None:
-    lose(fake_service)
-    html = as_publisher.post(NEW, filled()).text
-    assert "Outcome unknown: the page may already exist" in text(html)
+    lose(form.service)
+    assert "Outcome unknown: the page may already exist" in form.submit().text
     assert Operation.objects.get().outcome == Outcome.UNKNOWN
-    fields = values(html)
-    creates(fake_service)
-    second = WHOLE | {
-        "operation_key": fields["operation_key"],
-        "after": fields["after"],
-    }
-    html = as_publisher.post(NEW, second).text
-    assert "Check the newest pages first" in problems(html)
-    assert len(bodies(fake_service)) == 1
-    assert as_publisher.post(NEW, second | {"checked_newest": "1"}).status_code == 302
-    assert len(bodies(fake_service)) == 2
+    form.creates()
+    second = check_again(form)
+    assert form.post(second | {"checked_newest": "1"}).status == 302
+    assert len(form.bodies) == 2
 
 
-def test_a_page_of_another_request_settles_nothing(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    fake_service.fails(httpx.ReadError)
+def test_a_page_of_another_request_settles_nothing(form: PageForm) -> None:
+    form.service.fails(httpx.ReadError)
     lost = filled()
-    as_publisher.post(NEW, lost)
+    form.post(lost)
     sent = {name: SENT[name] for name in ("name", "brandId", "pageContext")}
     created = wire.page(pageId="page_new", createdAt=timezone.now().isoformat(), **sent)
-    fake_service.answers(201, json=created)
-    as_publisher.post(NEW, filled())
-    fake_service.answers(200, json=wire.envelope(created))
-    as_publisher.post(f"/activity/{lost['operation_key']}/check/")
+    form.service.answers(201, json=created)
+    form.submit()
+    form.service.answers(200, json=wire.envelope(created))
+    form.client.post(f"/activity/{lost['operation_key']}/check/")
     outcomes = dict(Operation.objects.values_list("operation_key", "outcome"))
     assert sorted(outcomes.values()) == [Outcome.ACCEPTED, Outcome.UNKNOWN]
     assert outcomes[lost["operation_key"]] == Outcome.UNKNOWN
 
 
-def test_a_check_that_reads_nothing_leaves_the_outcome_unknown(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    fake_service.fails(httpx.ReadError)
-    lost = filled()
-    as_publisher.post(NEW, lost)
-    page = as_publisher.post(f"/activity/{lost['operation_key']}/check/", follow=True)
-    assert Operation.objects.get().outcome == Outcome.UNKNOWN
+def test_a_check_that_reads_nothing_leaves_the_outcome_unknown(form: PageForm) -> None:
+    form.service.fails(httpx.ReadError)
+    form.submit()
+    operation = Operation.objects.get()
+    page = form.client.post(f"/activity/{operation.operation_key}/check/", follow=True)
+    operation.refresh_from_db()
+    assert operation.outcome == Outcome.UNKNOWN
     assert "check failed. The service closed the connection" in response_text(page)
 
 
-def test_a_reload_after_an_unknown_outcome_sends_nothing(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    fake_service.fails(httpx.ReadTimeout)
-    form = filled()
-    as_publisher.post(NEW, form)
-    html = as_publisher.post(NEW, form).text
-    assert "the page may already exist" in text(html)
-    assert len(bodies(fake_service)) == 1
+def test_a_reload_after_an_unknown_outcome_sends_nothing(form: PageForm) -> None:
+    form.service.fails(httpx.ReadTimeout)
+    fields = filled()
+    assert "the page may already exist" in form.post(fields).post(fields).text
+    assert len(form.bodies) == 1
 
 
-def test_a_request_never_sent_is_reported_and_recorded(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    fake_service.fails(httpx.ConnectError)
-    html = as_publisher.post(NEW, filled()).text
-    assert "Couldn't reach the service" in problems(html)
-    assert "may already exist" not in text(html)
+def test_a_request_never_sent_is_reported_and_recorded(form: PageForm) -> None:
+    form.service.fails(httpx.ConnectError)
+    assert "Couldn't reach the service" in form.submit().problems
+    assert "may already exist" not in form.text
     assert Operation.objects.get().outcome == Outcome.NOT_SENT
 
 
-@pytest.mark.parametrize("key", ["", "not-a-key", None])
-def test_a_form_without_its_key_is_not_sent(
-    as_publisher: Client, fake_service: FakeService, key: str | None
-) -> None:
-    form = WHOLE | ({} if key is None else {"operation_key": key})
-    html = as_publisher.post(NEW, form).text
-    assert "had no operation key" in problems(html)
-    assert bodies(fake_service) == []
+@pytest.mark.parametrize("key", [{"operation_key": ""}, {"operation_key": "not-a-key"}, {}])
+def test_a_form_without_its_key_is_not_sent(form: PageForm, key: dict[str, str]) -> None:
+    assert "had no operation key" in form.post(WHOLE | key).problems
+    assert form.bodies == []
 
 
-def rows(client: Client, command: str, form: dict[str, str] | None = None, target: str = "") -> str:
-    headers = {"HX-Request": "true", "HX-Target": target} if target else {}
-    data = filled() if form is None else form
-    response = client.post(f"{NEW}rows/", data | {"rows": command}, headers=headers)
-    assert response.status_code == 200
-    return response.text
-
-
-def test_adding_a_row_preserves_the_input(as_publisher: Client, fake_service: FakeService) -> None:
-    html = rows(as_publisher, "add actions", filled(name=""))
-    fields = values(html)
+def test_adding_a_row_preserves_the_input(form: PageForm) -> None:
+    fields = form.rows("add actions", filled(name=""))
     assert fields["actions.0.url"] == WHOLE["actions.0.url"]
     assert fields["actions.1.url"] == ""
-    assert 'class="problems"' not in html
-    focused = [
-        tag.attributes.get("id") for tag in elements(html) if "data-autofocus" in tag.attributes
-    ]
-    assert focused == ["actions.1.buttonTitle"]
+    assert 'class="problems"' not in form.html
+    [focused] = [e.attributes for e in elements(form.html) if "data-autofocus" in e.attributes]
+    assert focused["id"] == "actions.1.buttonTitle"
 
 
-def test_nested_rows_can_be_added_and_removed(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    more = values(rows(as_publisher, "add actionCardWidgets.0.logos"))
+def test_nested_rows_can_be_added_and_removed(form: PageForm) -> None:
+    more = form.rows("add actionCardWidgets.0.logos")
     assert more["actionCardWidgets.0.logos.1.image.altText"] == ""
     assert more["actionCardWidgets.0.logos.0.image.altText"] == "Nordlys"
-    less = values(rows(as_publisher, "remove footerLinks.0.links.0"))
+    less = form.rows("remove footerLinks.0.links.0")
     assert "footerLinks.0.links.0.text" not in less
     assert less["footerLinks.0.title"] == "Legal"
 
 
-def test_rows_change_places(as_publisher: Client, fake_service: FakeService) -> None:
+def test_rows_change_places(form: PageForm) -> None:
     two = filled(**{"actions.4.url": "https://b.example", "actions.4.buttonTitle": "Second"})
-    fields = values(rows(as_publisher, "up actions.1", two))
-    assert (fields["actions.0.buttonTitle"], fields["actions.1.buttonTitle"]) == (
-        "Second",
-        "Book a call",
-    )
+    fields = form.rows("up actions.1", two)
+    titles = [fields[f"actions.{number}.buttonTitle"] for number in (0, 1)]
+    assert titles == ["Second", "Book a call"]
 
 
 UNKNOWN_COMMANDS = [
@@ -389,42 +313,39 @@ UNKNOWN_COMMANDS = [
 ]
 
 
-def test_an_unknown_command_changes_nothing(
-    as_publisher: Client, fake_service: FakeService, subtests: pytest.Subtests
-) -> None:
-    before = values(rows(as_publisher, "refresh"))
+def test_an_unknown_command_changes_nothing(form: PageForm, subtests: pytest.Subtests) -> None:
+    before = form.rows("refresh")
     for command in UNKNOWN_COMMANDS:
         with subtests.test(command=command):
-            after = values(rows(as_publisher, command))
+            after = form.rows(command)
             new = {name: after[name] for name in ("operation_key", "draft", "csrfmiddlewaretoken")}
             assert after == before | new
 
 
-def test_htmx_gets_only_the_form_or_only_the_options(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    assert "<h1" not in rows(as_publisher, "add scripts", target="page-form")
-    choices = rows(as_publisher, "refresh", target="header-action")
-    assert "Book a call (book)" in choices
-    assert "Context" not in choices
-    previews = rows(as_publisher, "refresh", target="previews")
-    assert "title 4, description 0 characters" in text(previews)
-    assert "Brand ID" not in previews
+def test_htmx_gets_only_the_form_or_only_the_options(form: PageForm) -> None:
+    form.rows("add scripts", target="page-form")
+    assert "<h1" not in form.html
+    form.rows("refresh", target="header-action")
+    assert "Book a call (book)" in form.html
+    assert "Context" not in form.html
+    form.rows("refresh", target="previews")
+    assert "title 4, description 0 characters" in form.text
+    assert "Brand ID" not in form.html
 
 
-def test_a_list_has_a_limit_of_rows(as_publisher: Client, fake_service: FakeService) -> None:
+def test_a_list_has_a_limit_of_rows(form: PageForm) -> None:
     full = filled(**{f"scripts.{n}.name": str(n) for n in range(50)})
-    assert "Limit of 50 reached" in text(rows(as_publisher, "refresh", full))
-    assert "scripts.50.name" not in values(rows(as_publisher, "add scripts", full))
+    form.rows("refresh", full)
+    assert "Limit of 50 reached" in form.text
+    assert "scripts.50.name" not in form.rows("add scripts", full)
 
 
-def test_checking_sends_nothing(as_publisher: Client, fake_service: FakeService) -> None:
-    html = as_publisher.post(f"{NEW}check/", filled()).text
-    assert "No problems found" in text(html)
-    assert fake_service.sent == []
+def test_checking_sends_nothing(form: PageForm) -> None:
+    assert "No problems found" in form.post(filled(), "check/").text
+    assert form.service.sent == []
 
 
-def test_a_page_can_be_duplicated(as_publisher: Client, fake_service: FakeService) -> None:
+def test_a_page_can_be_duplicated(form: PageForm) -> None:
     page = wire.page(
         actions=[{"actionIndex": 0, "actionId": "a", "buttonTitle": "Go", "url": "https://a.b"}],
         actionCardWidgets=[{"type": "x", "logos": [{"image": {"altText": "Alt"}}, {}]}],
@@ -433,70 +354,62 @@ def test_a_page_can_be_duplicated(as_publisher: Client, fake_service: FakeServic
         metadata={"keywords": ["a", "b"], "robots": None, "ogImageUrl": "https://i.example"},
         headerActionId="a",
     )
-    fake_service.answers(200, json=page)
-    html = as_publisher.get(f"{NEW}?from=page_1").text
-    form_values = values(html)
-    assert form_values["name"] == "Fleet telematics"
-    assert form_values["actionCardWidgets.0.logos.0.image.altText"] == "Alt"
-    assert form_values["metadata.keywords"] == "a, b"
-    assert '<option value="a" selected>Go (a)</option>' in html
-    creates(fake_service)
-    fake_service.sent.clear()
-    checked = [t.attributes for t in elements(html, "input") if "checked" in t.attributes]
+    form.service.answers(200, json=page)
+    fields = form.open(f"{NEW}?from=page_1").fields
+    assert fields["name"] == "Fleet telematics"
+    assert fields["actionCardWidgets.0.logos.0.image.altText"] == "Alt"
+    assert fields["metadata.keywords"] == "a, b"
+    assert '<option value="a" selected>Go (a)</option>' in form.html
+    form.creates()
+    checked = [e.attributes for e in elements(form.html, "input") if "checked" in e.attributes]
     boxes = {box["name"]: box.get("value", "on") for box in checked}
     areas = {"pageContext": "For regional carriers.", "scripts.0.content": "x()"}
-    response = as_publisher.post(NEW, form_values | boxes | areas | {"headerActionId": "a"})
-    assert response["Location"] == "/pages/page_new/"
-    sent = bodies(fake_service)[0]
+    form.post(fields | boxes | areas | {"headerActionId": "a"})
+    assert form.location == "/pages/page_new/"
+    sent = form.bodies[0]
     assert sent["pageType"] == "outbound"
     assert sent["scripts"][0] == {"name": "S", "description": "", "content": "x()", "enabled": True}
 
 
-def test_a_missing_page_cannot_be_duplicated(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    assert as_publisher.get(f"{NEW}?from=gone").status_code == 404
+def test_a_missing_page_cannot_be_duplicated(form: PageForm) -> None:
+    form.service.answers(404, json={"detail": "Nothing"})
+    assert form.open(f"{NEW}?from=gone").status == 404
 
 
-def test_a_form_from_the_last_known_page_says_so(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
+def test_a_form_from_the_last_known_page_says_so(form: PageForm) -> None:
     record_page(Page.model_validate(wire.page()))
-    fake_service.fails(httpx.ConnectError)
-    html = as_publisher.get(f"{NEW}?from=page_1").text
-    assert "Filled from the page’s last known state" in text(html)
-    assert values(html)["name"] == "Fleet telematics"
+    form.service.fails(httpx.ConnectError)
+    form.open(f"{NEW}?from=page_1")
+    assert "Filled from the page’s last known state" in form.text
+    assert form.fields["name"] == "Fleet telematics"
 
 
 def test_a_viewer_is_rejected(as_viewer: Client, fake_service: FakeService) -> None:
-    for answer in (as_viewer.get(NEW), as_viewer.post(NEW, filled())):
-        assert answer.status_code == 403
-        assert "You need the Publisher role to create pages." in response_text(answer)
+    form = PageForm(as_viewer, fake_service)
+    for use in (form.open, form.submit):
+        assert use().status == 403
+        assert "You need the Publisher role to create pages." in form.text
     assert fake_service.sent == []
 
 
 def test_two_users_with_their_own_forms_create_two_pages(
-    as_publisher: Client, fake_service: FakeService, django_user_model: type[User]
+    form: PageForm, django_user_model: type[User]
 ) -> None:
-    creates(fake_service)
     root = django_user_model.objects.create_superuser("root")
-    as_publisher.post(NEW, filled())
-    logged_in(root).post(NEW, filled())
-    assert len(bodies(fake_service)) == 2
+    form.submit()
+    PageForm(logged_in(root), form.service).submit()
+    assert len(form.bodies) == 2
 
 
-def test_unknown_form_names_are_left_out(as_publisher: Client, fake_service: FakeService) -> None:
-    creates(fake_service)
+def test_unknown_form_names_are_left_out(form: PageForm) -> None:
     odd = {"actions.0": "x", "actions.0.url.deep": "x", "actions": "x", "tenantId": "x"}
-    assert as_publisher.post(NEW, filled(**odd)).status_code == 302
-    assert bodies(fake_service) == [SENT]
+    assert form.submit(**odd).status == 302
+    assert form.bodies == [SENT]
 
 
-@pytest.mark.parametrize("act", ["check", "rows", "field", "discard"])
-def test_each_act_of_the_form_has_its_url(
-    as_publisher: Client, as_viewer: Client, fake_service: FakeService, act: str
-) -> None:
-    assert as_publisher.get(f"{NEW}{act}/")["Location"] == NEW
-    assert as_publisher.post(f"{NEW}{act}/", filled()).status_code in (200, 204, 302)
-    assert bodies(fake_service) == []
-    assert as_viewer.post(f"{NEW}{act}/").status_code == 403
+@pytest.mark.parametrize("act", ["check/", "rows/", "field/", "discard/"])
+def test_each_act_of_the_form_has_its_url(form: PageForm, as_viewer: Client, act: str) -> None:
+    assert form.client.get(f"{NEW}{act}")["Location"] == NEW
+    assert form.post(filled(), act).status in (200, 204, 302)
+    assert form.bodies == []
+    assert as_viewer.post(f"{NEW}{act}").status_code == 403

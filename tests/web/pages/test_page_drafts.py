@@ -19,188 +19,132 @@ from dashboard.page_drafts.drafts import DELETE_OLD_DRAFTS
 from dashboard.page_drafts.models import PageDraft
 from tests.conftest import logged_in, person
 from tests.support.fake_service import FakeService
-from tests.support.html import response_text, text
-from tests.support.page_form import HTMX, NEW, WHOLE, bodies, creates, form_fields, offered, values
-
-KEEP = "/pages/new/draft/"
+from tests.support.page_form import HTMX, WHOLE, PageForm, values
 
 
-def save(client: Client, form: dict[str, str]) -> str:
-    response = client.post(KEEP, form, headers=HTMX)
-    assert response.status_code == 200
-    return response_text(response)
+def is_whole(form: PageForm) -> bool:
+    """Return whether each field of the form holds what WHOLE has for it."""
+    fields = form.fields
+    return all(fields[name] == value for name, value in WHOLE.items() if name in fields)
 
 
-def test_a_draft_is_offered_later_and_complete(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    assert re.match(
-        r"Draft saved \d\d:\d\d:\d\d\.", save(as_publisher, form_fields(as_publisher) | WHOLE)
-    )
-    [link] = offered(as_publisher)
-    html = as_publisher.get(link).text
-    form_values = values(html)
-    assert {name: form_values[name] for name in WHOLE if name in form_values} == {
-        name: value for name, value in WHOLE.items() if name in form_values
-    }
-    assert "Speak plainly." in html
-    assert '<option value="book" selected>Book a call (book)</option>' in html
-    assert "This is your draft from" in text(html)
+def test_a_draft_is_offered_later_and_complete(form: PageForm) -> None:
+    assert re.match(r"Draft saved \d\d:\d\d:\d\d\.", form.save(form.whole()))
+    assert is_whole(form.open_draft())
+    assert "Speak plainly." in form.html
+    assert '<option value="book" selected>Book a call (book)</option>' in form.html
+    assert "This is your draft from" in form.text
 
 
-def test_a_save_returns_the_previews_of_a_link(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    message = save(as_publisher, form_fields(as_publisher) | WHOLE)
-    assert "title 4, description 0 characters" in message
+def test_a_save_returns_the_previews_of_a_link(form: PageForm) -> None:
+    assert "title 4, description 0 characters" in form.save(form.whole())
 
 
-def test_a_saved_draft_is_what_a_reload_shows(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    form = form_fields(as_publisher)
-    response = as_publisher.post(KEEP, form | WHOLE, headers=HTMX)
-    assert response.headers["HX-Replace-Url"] == offered(as_publisher)[0]
-    assert "HX-Replace-Url" not in as_publisher.post(KEEP, form, headers=HTMX).headers
+def test_a_saved_draft_is_what_a_reload_shows(form: PageForm) -> None:
+    fields = form.new()
+    form.save(fields | WHOLE)
+    assert form.headers["HX-Replace-Url"] == form.drafts[0]
+    form.save(fields)
+    assert "HX-Replace-Url" not in form.headers
 
 
-def test_a_draft_is_deleted_once_its_page_is_created(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    creates(fake_service)
-    form = form_fields(as_publisher) | WHOLE
-    save(as_publisher, form)
-    as_publisher.post(NEW, form)
-    assert offered(as_publisher) == []
+def test_a_draft_is_deleted_once_its_page_is_created(form: PageForm) -> None:
+    fields = form.whole()
+    form.save(fields)
+    form.post(fields)
+    assert form.drafts == []
 
 
-def test_a_save_after_the_page_was_created_stores_nothing(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    creates(fake_service)
-    form = form_fields(as_publisher) | WHOLE
-    as_publisher.post(NEW, form)
-    assert "Draft saved" not in save(as_publisher, form)
-    assert offered(as_publisher) == []
+def test_a_save_after_the_page_was_created_stores_nothing(form: PageForm) -> None:
+    fields = form.whole()
+    form.post(fields)
+    assert "Draft saved" not in form.save(fields)
+    assert form.drafts == []
 
 
 @pytest.mark.parametrize(
     ("act", "press"),
     [("rows/", {"rows": "add scripts"}), ("check/", {}), ("", {"name": ""}), ("", {})],
 )
-def test_every_button_saves_the_draft(
-    as_publisher: Client, fake_service: FakeService, act: str, press: dict[str, str]
-) -> None:
-    fake_service.fails(httpx.ConnectError)
-    as_publisher.post(f"{NEW}{act}", form_fields(as_publisher) | WHOLE | press)
-    [link] = offered(as_publisher)
-    form_values = values(as_publisher.get(link).text)
-    assert form_values["actions.0.url"] == WHOLE["actions.0.url"]
-    assert ("scripts.1.name" in form_values) is ("rows" in press)
+def test_every_button_saves_the_draft(form: PageForm, act: str, press: dict[str, str]) -> None:
+    form.service.fails(httpx.ConnectError)
+    form.post(form.whole() | press, act)
+    fields = form.open_draft().fields
+    assert fields["actions.0.url"] == WHOLE["actions.0.url"]
+    assert ("scripts.1.name" in fields) is ("rows" in press)
 
 
-def test_an_untouched_form_leaves_no_draft(as_publisher: Client, fake_service: FakeService) -> None:
-    form = form_fields(as_publisher) | {"pageType": "outbound", "brandId": "brand_1"}
-    save(as_publisher, form | {"name": "Half"})
-    save(as_publisher, form | {"name": " ", "actions.0.url": ""})
-    assert offered(as_publisher) == []
+def test_an_untouched_form_leaves_no_draft(form: PageForm) -> None:
+    fields = form.new(pageType="outbound", brandId="brand_1")
+    form.save(fields | {"name": "Half"})
+    form.save(fields | {"name": " ", "actions.0.url": ""})
+    assert form.drafts == []
 
 
-def test_two_forms_open_at_once_are_two_drafts(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    creates(fake_service)
-    first, second = form_fields(as_publisher), form_fields(as_publisher)
-    save(as_publisher, first | WHOLE)
-    save(as_publisher, second | {"name": "The other"})
-    as_publisher.post(NEW, first | WHOLE)
-    [link] = offered(as_publisher)
-    assert values(as_publisher.get(link).text)["name"] == "The other"
+def test_two_forms_open_at_once_are_two_drafts(form: PageForm) -> None:
+    first, second = form.whole(), form.new(name="The other")
+    form.save(first)
+    form.save(second)
+    form.post(first)
+    assert form.open_draft().fields["name"] == "The other"
 
 
-def test_a_resumed_draft_stays_the_same_draft(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    save(as_publisher, form_fields(as_publisher) | {"name": "First words"})
-    [link] = offered(as_publisher)
-    save(as_publisher, form_fields(as_publisher, link) | {"name": "More words"})
-    assert offered(as_publisher) == [link]
-    assert values(as_publisher.get(link).text)["name"] == "More words"
+def test_a_resumed_draft_stays_the_same_draft(form: PageForm) -> None:
+    form.save(form.new(name="First words"))
+    [link] = form.drafts
+    form.save(form.new(link, name="More words"))
+    assert form.drafts == [link]
+    assert form.open_draft().fields["name"] == "More words"
 
 
-def test_a_draft_can_be_discarded(as_publisher: Client, fake_service: FakeService) -> None:
-    save(as_publisher, form_fields(as_publisher) | {"name": "No use"})
-    [link] = offered(as_publisher)
-    response = as_publisher.post(f"{NEW}discard/", {"discard": link.partition("=")[2]}, follow=True)
-    assert "Discarded draft “No use”." in response_text(response)
-    assert offered(as_publisher) == []
+def test_a_draft_can_be_discarded(form: PageForm) -> None:
+    form.save(form.new(name="No use"))
+    [link] = form.drafts
+    form.post({"discard": link.partition("=")[2]}, "discard/", follow=True)
+    assert "Discarded draft “No use”." in form.text
+    assert form.drafts == []
 
 
-def test_no_user_sees_the_draft_of_another(as_publisher: Client, fake_service: FakeService) -> None:
-    save(as_publisher, form_fields(as_publisher) | {"name": "Private words"})
-    [link] = offered(as_publisher)
-    other = logged_in(person("pierre", "Publishers"))
-    assert offered(other) == []
-    html = other.get(link, follow=True).text
-    assert "Private words" not in html
-    assert "Draft not found" in text(html)
-    other.post(f"{NEW}discard/", {"discard": link.partition("=")[2]})
-    assert offered(as_publisher) == [link]
+def test_no_user_sees_the_draft_of_another(form: PageForm) -> None:
+    form.save(form.new(name="Private words"))
+    [link] = form.drafts
+    other = PageForm(logged_in(person("pierre", "Publishers")), form.service)
+    assert other.drafts == []
+    assert "Draft not found" in other.open(link).text
+    assert "Private words" not in other.html
+    other.post({"discard": link.partition("=")[2]}, "discard/")
+    assert form.drafts == [link]
 
 
-def test_a_form_resumes_after_signing_in_again(
-    as_publisher: Client, fake_service: FakeService, paula: User
-) -> None:
-    form = form_fields(as_publisher) | WHOLE
-    as_publisher.logout()
-    response = as_publisher.post(NEW, form)
-    assert response["Location"].startswith("/accounts/login/?next=/pages/new/%3Fdraft%3D")
-    back = as_publisher.post(response["Location"], {"username": "paula", "password": "paula"})
-    html = as_publisher.get(back["Location"]).text
-    assert values(html)["actions.0.url"] == WHOLE["actions.0.url"]
-    assert bodies(fake_service) == []
+def test_a_form_resumes_after_signing_in_again(form: PageForm) -> None:
+    fields = form.whole()
+    form.client.logout()
+    login = form.post(fields).location
+    assert login.startswith("/accounts/login/?next=/pages/new/%3Fdraft%3D")
+    form.show(form.client.post(login, {"username": "paula", "password": "paula"}, follow=True))
+    assert is_whole(form)
+    assert form.bodies == []
 
 
-def test_input_after_sign_out_is_saved(
-    as_publisher: Client, fake_service: FakeService, paula: User
-) -> None:
-    form = form_fields(as_publisher)
-    as_publisher.logout()
-    message = save(as_publisher, form | {"name": "Typed signed out"})
-    assert "You’re signed out. Sign in in another tab" in message
-    as_publisher.force_login(paula)
-    [link] = offered(as_publisher)
-    assert values(as_publisher.get(link).text)["name"] == "Typed signed out"
+def test_input_after_sign_out_is_saved(form: PageForm, paula: User) -> None:
+    fields = form.new(name="Typed signed out")
+    form.client.logout()
+    assert "You’re signed out. Sign in in another tab" in form.save(fields)
+    form.client.force_login(paula)
+    assert form.open_draft().fields["name"] == "Typed signed out"
 
 
-def test_adding_a_row_after_sign_out_resumes(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    form = form_fields(as_publisher) | WHOLE | {"rows": "add actions"}
-    as_publisher.logout()
-    headers = HTMX | {"HX-Target": "page-form"}
-    response = as_publisher.post(f"{NEW}rows/", form, headers=headers)
-    assert response["HX-Redirect"].startswith("/accounts/login/?next=/pages/new/%3Fdraft%3D")
+def test_adding_a_row_after_sign_out_resumes(form: PageForm) -> None:
+    fields = form.whole(rows="add actions")
+    form.client.logout()
+    form.post(fields, "rows/", headers=HTMX | {"HX-Target": "page-form"})
+    assert form.headers["HX-Redirect"].startswith("/accounts/login/?next=/pages/new/%3Fdraft%3D")
 
 
-@pytest.mark.parametrize(
-    ("act", "asks"), [("field/", {"left": "name"}), ("rows/", {"rows": "refresh"})]
-)
-@pytest.mark.parametrize("has_cookie", [True, False])
-def test_background_requests_of_the_form_never_navigate(
-    fake_service: FakeService, paula: User, act: str, asks: dict[str, str], has_cookie: bool
-) -> None:
-    client = checking(paula)
-    form = form_fields(client) | WHOLE | asks
-    client.logout()
-    if has_cookie:
-        form |= {
-            "csrfmiddlewaretoken": values(client.get("/accounts/login/").text)[
-                "csrfmiddlewaretoken"
-            ]
-        }
-    response = client.post(f"{NEW}{act}", form, headers=HTMX)
-    assert (response.status_code, response.content) == (204, b"")
+@pytest.fixture
+def checked_form(paula: User, fake_service: FakeService) -> PageForm:
+    """The form in a browser whose CSRF token is checked."""
+    return PageForm(checking(paula), fake_service)
 
 
 def checking(user: User) -> Client:
@@ -210,153 +154,134 @@ def checking(user: User) -> Client:
     return client
 
 
-def test_a_form_from_an_earlier_session_is_kept_unsent(
-    fake_service: FakeService, paula: User
+@pytest.mark.parametrize(
+    ("act", "asks"), [("field/", {"left": "name"}), ("rows/", {"rows": "refresh"})]
+)
+@pytest.mark.parametrize("has_cookie", [True, False])
+def test_background_requests_of_the_form_never_navigate(
+    checked_form: PageForm, act: str, asks: dict[str, str], has_cookie: bool
 ) -> None:
-    client = checking(paula)
-    response = client.post(NEW, form_fields(client) | WHOLE | {"csrfmiddlewaretoken": "x" * 64})
-    html = client.get(response["Location"]).text
-    assert "Your session changed. Nothing was sent; submit again." in text(html)
-    assert values(html)["actions.0.url"] == WHOLE["actions.0.url"]
-    assert bodies(fake_service) == []
+    fields = checked_form.whole(**asks)
+    checked_form.client.logout()
+    if has_cookie:
+        token = values(checked_form.client.get("/accounts/login/").text)["csrfmiddlewaretoken"]
+        fields["csrfmiddlewaretoken"] = token
+    checked_form.post(fields, act, headers=HTMX)
+    assert (checked_form.status, checked_form.html) == (204, "")
 
 
-def test_a_form_of_another_user_is_saved_for_them(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    form = form_fields(as_publisher) | WHOLE
-    other = checking(person("pierre", "Publishers"))
-    response = other.post(NEW, form)
-    assert response.status_code == 403
-    assert "saved as their draft" in response_text(response)
-    assert offered(other) == []
-    assert len(offered(as_publisher)) == 1
+def test_a_form_from_an_earlier_session_is_kept_unsent(checked_form: PageForm) -> None:
+    checked_form.post(checked_form.whole(csrfmiddlewaretoken="x" * 64), follow=True)
+    assert "Your session changed. Nothing was sent; submit again." in checked_form.text
+    assert is_whole(checked_form)
+    assert checked_form.bodies == []
+
+
+def test_a_form_of_another_user_is_saved_for_them(form: PageForm) -> None:
+    other = PageForm(checking(person("pierre", "Publishers")), form.service)
+    assert other.post(form.whole()).status == 403
+    assert "saved as their draft" in other.text
+    assert other.drafts == []
+    assert len(form.drafts) == 1
 
 
 @pytest.mark.parametrize("ticket", ["", "nonsense", "WzEsImEiXQ:1:x", "\0"])
-def test_an_invalid_ticket_saves_nothing(client: Client, paula: User, ticket: str) -> None:
-    assert "Not saved" in save(client, WHOLE | {"draft": ticket})
-    assert client.post(NEW, WHOLE | {"draft": ticket})["Location"].endswith("next=/")
+def test_an_invalid_ticket_saves_nothing(form: PageForm, ticket: str) -> None:
+    form.client.logout()
+    assert "Not saved" in form.save(WHOLE | {"draft": ticket})
+    assert form.post(WHOLE | {"draft": ticket}).location.endswith("next=/")
     assert PageDraft.objects.count() == 0
 
 
-def test_the_draft_of_an_inactive_user_is_not_saved(
-    as_publisher: Client, fake_service: FakeService, paula: User
-) -> None:
-    form = form_fields(as_publisher) | WHOLE
+def test_the_draft_of_an_inactive_user_is_not_saved(form: PageForm, paula: User) -> None:
+    fields = form.whole()
     User.objects.filter(pk=paula.pk).update(is_active=False)
-    assert "Not saved" in save(as_publisher, form)
+    assert "Not saved" in form.save(fields)
     assert PageDraft.objects.count() == 0
 
 
-def test_unusual_text_is_saved_unchanged(as_publisher: Client, fake_service: FakeService) -> None:
+def test_unusual_text_is_saved_unchanged(form: PageForm) -> None:
     odd = "a\0b\u202e\U0001f600\u2028<script>"
-    save(as_publisher, form_fields(as_publisher) | {"name": odd, "tenantId": "x"})
+    form.save(form.new(name=odd, tenantId="x"))
     draft = PageDraft.objects.get()
     assert json.loads(draft.fields_json)["name"] == odd
     assert "tenantId" not in json.loads(draft.fields_json)
     assert draft.fields_json.isascii()
     assert "\0" not in draft.name
-    assert "<script>" not in as_publisher.get(NEW).text.replace('<script src="', "")
+    assert "<script>" not in form.open().html.replace('<script src="', "")
 
 
-def test_an_overlong_draft_is_reported_and_not_saved(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    form = form_fields(as_publisher)
-    save(as_publisher, form | {"name": "Short"})
-    message = save(as_publisher, form | {"pageContext": "x" * 1_000_001})
+def test_an_overlong_draft_is_reported_and_not_saved(form: PageForm) -> None:
+    fields = form.new(name="Short")
+    form.save(fields)
+    message = form.save(fields | {"pageContext": "x" * 1_000_001})
     assert "Too long to save as a draft" in message
     assert "An earlier draft is unchanged." in message
-    assert len(offered(as_publisher)) == 1
+    assert len(form.drafts) == 1
 
 
-def test_a_user_keeps_their_ten_latest_drafts(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
+def test_a_user_keeps_their_ten_latest_drafts(form: PageForm) -> None:
     for number in range(12):
-        save(as_publisher, form_fields(as_publisher) | {"name": f"Draft {number}"})
-    assert len(offered(as_publisher)) == 10
-    html = response_text(as_publisher.get(NEW))
-    assert "Draft 11" in html
-    assert "Draft 1 " not in html
+        form.save(form.new(name=f"Draft {number}"))
+    assert len(form.drafts) == 10
+    assert "Draft 11" in form.open().text
+    assert "Draft 1 " not in form.text
 
 
-def test_an_old_draft_is_deleted(as_publisher: Client, fake_service: FakeService) -> None:
-    save(as_publisher, form_fields(as_publisher) | {"name": "Old"})
+def test_an_old_draft_is_deleted(form: PageForm) -> None:
+    form.save(form.new(name="Old"))
     PageDraft.objects.update(saved_at=timezone.now() - timedelta(days=91))
-    assert offered(as_publisher) == []
+    assert form.drafts == []
     DELETE_OLD_DRAFTS.run("worker", Event())
     assert not PageDraft.objects.exists()
 
 
-def lose(fake_service: FakeService) -> None:
-    fake_service.fails(httpx.ReadTimeout)
+@pytest.fixture
+def lost_form(form: PageForm) -> PageForm:
+    """A form that was sent and got no response."""
+    form.service.fails(httpx.ReadTimeout)
+    return form.post(form.whole())
 
 
-def test_a_draft_of_a_possible_page_needs_a_check(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    lose(fake_service)
-    as_publisher.post(NEW, form_fields(as_publisher) | WHOLE)
-    [link] = offered(as_publisher)
-    html = as_publisher.get(link).text
-    assert "Outcome unknown: the page may already exist" in text(html)
-    assert values(html)["after"] == Operation.objects.get().operation_key
-    again = as_publisher.post(NEW, WHOLE | values(html))
-    assert again.status_code == 422
-    assert len(bodies(fake_service)) == 1
+def test_a_draft_of_a_possible_page_needs_a_check(lost_form: PageForm) -> None:
+    assert "Outcome unknown: the page may already exist" in lost_form.open_draft().text
+    assert lost_form.fields["after"] == Operation.objects.get().operation_key
+    assert lost_form.post(WHOLE | lost_form.fields).status == 422
+    assert len(lost_form.bodies) == 1
 
 
-def test_a_required_check_stays_required_after_more_input(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    lose(fake_service)
-    html = as_publisher.post(NEW, form_fields(as_publisher) | WHOLE).text
-    save(as_publisher, WHOLE | values(html))
-    [link] = offered(as_publisher)
-    assert "the page may already exist" in response_text(as_publisher.get(link))
+def test_a_required_check_stays_required_after_more_input(lost_form: PageForm) -> None:
+    lost_form.save(WHOLE | lost_form.fields)
+    assert "the page may already exist" in lost_form.open_draft().text
 
 
-def test_a_draft_whose_page_was_found_is_not_offered(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    lose(fake_service)
-    as_publisher.post(NEW, form_fields(as_publisher) | WHOLE)
+def test_a_draft_whose_page_was_found_is_not_offered(lost_form: PageForm) -> None:
     Operation.objects.update(outcome=Outcome.ACCEPTED)
-    assert offered(as_publisher) == []
+    assert lost_form.drafts == []
 
 
-def test_a_draft_that_was_sent_is_not_offered_after_a_prune(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    lose(fake_service)
-    as_publisher.post(NEW, form_fields(as_publisher) | WHOLE)
+def test_a_draft_that_was_sent_is_not_offered_after_a_prune(lost_form: PageForm) -> None:
     long_ago = timezone.now() - timedelta(days=40)
     Operation.objects.update(outcome=Outcome.ACCEPTED, settled_at=long_ago)
-    save(as_publisher, form_fields(as_publisher) | {"name": "Not sent"})
+    lost_form.save(lost_form.new(name="Not sent"))
     call_command("prune", "--older-than", "30")
     assert not Operation.objects.exists()
-    [link] = offered(as_publisher)
-    assert "Not sent" in as_publisher.get(link).text
+    assert "Not sent" in lost_form.open_draft().html
 
 
-def test_the_same_draft_in_two_tabs_is_created_once(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    creates(fake_service)
-    save(as_publisher, form_fields(as_publisher) | WHOLE)
-    [link] = offered(as_publisher)
-    first, second = form_fields(as_publisher, link), form_fields(as_publisher, link)
-    for tab in (first, second):
-        as_publisher.post(NEW, tab | WHOLE)
-    assert len(bodies(fake_service)) == 1
+def test_the_same_draft_in_two_tabs_is_created_once(form: PageForm) -> None:
+    form.save(form.whole())
+    [link] = form.drafts
+    tabs = [form.new(link) for _ in range(2)]
+    for tab in tabs:
+        form.post(tab | WHOLE)
+    assert len(form.bodies) == 1
 
 
 def test_a_save_makes_no_call_and_few_queries(
-    as_publisher: Client, fake_service: FakeService, django_assert_max_num_queries: Any
+    form: PageForm, django_assert_max_num_queries: Any
 ) -> None:
-    form = form_fields(as_publisher) | WHOLE
+    fields = form.whole()
     with django_assert_max_num_queries(10):
-        save(as_publisher, form)
-    assert fake_service.sent == []
+        form.save(fields)
+    assert form.service.sent == []
