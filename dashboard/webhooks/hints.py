@@ -2,16 +2,18 @@
 
 An event is never trusted. All that it can do is have a page read again that the ledger knows: at
 most once a second, and at most MAX_WAITING pages at a time. The rows are a queue, as in
-`work/claims.py`.
+`work/claims.py`. Pages with a version in flight are in it, too: they are read for all open tabs.
 """
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from django.db.models import Case, F, When
-from django.db.models.functions import Coalesce, Greatest
+from django.db.models import Case, Exists, F, OuterRef, When
+from django.db.models.functions import Coalesce, Greatest, Least
 
 from dashboard import clock
 from dashboard.ledger.models import AudienceRecord, PageRecord
+from dashboard.ledger.queries.audiences import versions_in_flight
 from dashboard.webhooks.models import HintResult, PageHint
 from dashboard.work.claims import Claim, claim_due
 
@@ -21,6 +23,8 @@ MIN_INTERVAL = timedelta(seconds=1)
 """Between the beginnings of two reads of a page."""
 MAX_WAIT = timedelta(minutes=1)
 """A hint that could not be followed for so long is dropped."""
+FOLLOWED_READ_LASTS = timedelta(seconds=10)
+"""For so long, those who have a page open rely on the worker that follows it. Our choice."""
 
 
 def take_hint(page_id: str, audience_id: str, now: datetime) -> HintResult:
@@ -48,16 +52,16 @@ def _known_page_id(page_id: str, audience_id: str) -> str:
 
 
 def _enqueue(page_id: str, now: datetime) -> bool:
-    waiting_since = Coalesce("waiting_since", now)
-    # A page that waits, or is being read, keeps its time.
+    waiting_since, soonest = Coalesce("waiting_since", now), Greatest(F("not_before"), now)
     queued = PageHint.objects.filter(page_id=page_id, wake_at__isnull=False)
-    if queued.update(waiting_since=waiting_since):
+    # A page that is being read keeps its time.
+    wake_at = Case(When(worker_id="", then=Least("wake_at", soonest)), default=F("wake_at"))
+    if queued.update(waiting_since=waiting_since, wake_at=wake_at):
         return True
     if PageHint.objects.filter(wake_at__isnull=False).count() >= MAX_WAITING:
         return False
-    wake_at = Coalesce("wake_at", Greatest(F("not_before"), now))
     idle = PageHint.objects.filter(page_id=page_id)
-    if not idle.update(waiting_since=waiting_since, wake_at=wake_at):
+    if not idle.update(waiting_since=waiting_since, wake_at=Coalesce("wake_at", soonest)):
         new = PageHint(page_id=page_id, waiting_since=now, wake_at=now, not_before=now)
         # Another request may have inserted it just now.
         PageHint.objects.bulk_create([new], ignore_conflicts=True)
@@ -70,25 +74,56 @@ def claim_hints(worker_id: str, now: datetime, *, at_most: int) -> list[Claim[Pa
     A claimed page is not read again within a second, whatever becomes of this worker.
     """
     too_old = PageHint.objects.filter(wake_at__lte=now, waiting_since__lt=now - MAX_WAIT)
-    too_old.update(wake_at=None, waiting_since=None, worker_id="")
+    too_old.update(wake_at=None, waiting_since=None, worker_id="", followed_at=None)
     # An event from now on may not be in the response any more: it has the page read again.
     columns = {"waiting_since": None, "not_before": now + MIN_INTERVAL}
     return claim_due(PageHint.objects.all(), worker_id, now, at_most=at_most, **columns)
 
 
-def record_read(claim: Claim[PageHint], *, read_at: datetime, is_complete: bool) -> None:
+def record_read(
+    claim: Claim[PageHint],
+    *,
+    read_at: datetime,
+    is_complete: bool,
+    again_at: datetime | None = None,
+) -> None:
     """Record that a claimed page was read, or is gone; an event since then has it read again."""
     is_waiting = When(waiting_since__isnull=False, then=F("not_before"))
-    claim.let_go(Case(is_waiting, default=None), read_at=read_at if is_complete else None)
+    claim.let_go(Case(is_waiting, default=again_at), read_at=read_at if is_complete else None)
 
 
-def put_off(claim: Claim[PageHint], until: datetime) -> None:
-    claim.let_go(until, waiting_since=claim.row.waiting_since or clock.now())
+def put_off(claim: Claim[PageHint], until: datetime, *, is_followed: bool = False) -> None:
+    waiting_since = claim.row.waiting_since or (None if is_followed else clock.now())
+    claim.let_go(until, waiting_since=waiting_since)
 
 
 def delete_idle_hints(now: datetime) -> None:
     """Delete the rows of pages that nothing has happened to for a minute."""
-    PageHint.objects.filter(wake_at=None, not_before__lt=now - MAX_WAIT).delete()
+    in_flight = versions_in_flight().filter(page_id=OuterRef("page_id"))
+    idle = PageHint.objects.filter(wake_at=None, not_before__lt=now - MAX_WAIT)
+    idle.filter(~Exists(in_flight)).delete()
+
+
+def follow(page_id: str, changed_at: datetime, wake_at: datetime | None) -> None:
+    """Have a page read again and again from a time on, for a version recorded as in flight.
+
+    Without a time it is only noted that the version was considered.
+    """
+    PageHint.objects.get_or_create(page_id=page_id, defaults={"not_before": changed_at})
+    PageHint.objects.filter(page_id=page_id).update(
+        followed_at=changed_at, wake_at=Coalesce("wake_at", wake_at)
+    )
+
+
+def followed_pages(page_ids: Iterable[str], now: datetime) -> dict[str, datetime]:
+    """Return when those of these pages were read last that a worker reads every few seconds.
+
+    Nobody else needs to read them. A page that a worker can't read, or not in time, isn't one.
+    """
+    hints = PageHint.objects.filter(
+        page_id__in=page_ids, wake_at__isnull=False, read_at__gt=now - FOLLOWED_READ_LASTS
+    )
+    return {hint.page_id: hint.read_at for hint in hints if hint.read_at}
 
 
 def last_hinted_read(page_id: str, *, since: datetime) -> datetime | None:

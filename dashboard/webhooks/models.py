@@ -92,9 +92,10 @@ class ReceivedDelivery(models.Model):
 
 
 class PageHint(ClaimedRow):
-    """A page to read again, as an event was about it, or one that was just read for that.
+    """A page to read again, or one that was just read for that.
 
-    One row per page: the service has one list for all audiences of a page.
+    An event was about it, or a version on it is in flight. One row per page: the service has one
+    list for all audiences of a page.
     """
 
     page_id = models.TextField(unique=True)
@@ -104,6 +105,8 @@ class PageHint(ClaimedRow):
     """A second after the last read began."""
     read_at = models.DateTimeField(null=True)
     """When the last successful read of the whole list began, if the service returned all of it."""
+    followed_at = models.DateTimeField(null=True)
+    """When the last version in flight was recorded that a worker has begun to follow."""
 
     class Meta:
         default_permissions = ()

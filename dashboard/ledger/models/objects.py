@@ -280,6 +280,8 @@ class VersionRecord(models.Model):
             models.Index(fields=["page_id", "audience_id", "-version_number"]),
             models.Index(fields=["version_id"]),
             models.Index(fields=["-last_seen_at"]),
+            # Those in flight, looked for by each check of a worker.
+            models.Index(name="versions_in_flight", fields=["status", "-last_seen_at"]),
         ]
 
     def __str__(self) -> str:

@@ -86,6 +86,15 @@ def audiences_in_flight() -> QuerySet[AudienceRecord]:
     )
 
 
+def versions_in_flight() -> QuerySet[VersionRecord]:
+    """Return the versions in flight, those changed last first.
+
+    Also those that are neither the latest nor the live version of their audience, which the service
+    returns once they are live.
+    """
+    return VersionRecord.objects.filter(status__in=IN_FLIGHT).order_by("-last_seen_at", "-pk")
+
+
 def versions_seen(page_id: str, audience_id: str) -> QuerySet[VersionRecord]:
     return VersionRecord.objects.filter(page_id=page_id, audience_id=audience_id).order_by(
         "-version_number", "-pk"

@@ -63,6 +63,7 @@ class Migration(migrations.Migration):
                 ('waiting_since', models.DateTimeField(null=True)),
                 ('not_before', models.DateTimeField()),
                 ('read_at', models.DateTimeField(null=True)),
+                ('followed_at', models.DateTimeField(null=True)),
             ],
             options={
                 'default_permissions': (),
