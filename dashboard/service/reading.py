@@ -18,16 +18,18 @@ from dashboard.contract.pages import PageItem
 from dashboard.contract.people import Person
 from dashboard.contract.resource import ListEnvelope, UnreadableValue
 from dashboard.ledger import recording
+from dashboard.ledger.changes import LAST_SEEN_WRITE_INTERVAL
 from dashboard.ledger.queries.audiences import audience_last_known, audiences_last_known
 from dashboard.ledger.queries.pages import page_last_known
 from dashboard.observability.request_context import tolerate_write_errors
 from dashboard.service.client import publishing_client
-from dashboard.webhooks.hints import last_hinted_read
+from dashboard.webhooks.hints import followed_pages
 
 T = TypeVar("T")
 
-HINTED_READ_LASTS = timedelta(seconds=2)
-"""For so long, a page that was read because of an event is not read again by a browser's poll."""
+READ_LASTS, READ_LASTS_MOVING = LAST_SEEN_WRITE_INTERVAL, timedelta(seconds=3)
+"""For so long, the audiences of a page are not read again for those who have it open; the second is
+while a version is in progress. Source: our choice."""
 
 
 @dataclass(frozen=True)
@@ -119,22 +121,32 @@ def read_audiences(
     return ReadResult(response, clock.now())
 
 
-def poll_audiences(page_id: str) -> ReadResult[ListEnvelope[Audience]]:
-    """Read the audiences of a page for a browser that polls.
+def poll_audiences(page_id: str, *, is_moving: bool) -> ReadResult[ListEnvelope[Audience]]:
+    """Return the audiences of a page for somebody who has it open.
 
-    If an event has just had them read, they come from the ledger, and the service isn't called.
+    They come from the ledger if they were read lately, whoever read them: so all tabs together read
+    a page every 3 seconds at most while a version is in progress (`is_moving`) that no worker
+    follows, otherwise once a minute. Raises as `read_audiences`.
     """
-    read_at = last_hinted_read(page_id, since=clock.now() - HINTED_READ_LASTS)
-    items = [record.audience for record in audiences_last_known(page_id)] if read_at else []
-    if not read_at or not items:
+    records = list(audiences_last_known(page_id))
+    read_at = max((record.last_seen_at for record in records), default=None)
+    now = clock.now()
+    is_followed = is_moving and page_id in followed_pages([page_id], now)
+    lasts = READ_LASTS_MOVING if is_moving and not is_followed else READ_LASTS
+    if read_at is None or now - read_at >= lasts:
         return read_audiences(page_id)
-    seen = ListEnvelope[Audience](has_more=False, items=items, total_count=len(items))
+    # What the service no longer lists was seen earlier.
+    since = read_at - LAST_SEEN_WRITE_INTERVAL
+    items = [record.audience for record in records if record.last_seen_at >= since]
+    page = page_last_known(page_id)
+    total = max(len(items), (page and page.page.audiences_count) or 0)
+    seen = ListEnvelope[Audience](has_more=total > len(items), items=items, total_count=total)
     return ReadResult(seen, read_at)
 
 
-def poll_audience(page_id: str, audience_id: str) -> ReadResult[AudienceLookup]:
-    """Read one audience for a browser that polls. Raises as `read_audience`."""
-    return find_audience(poll_audiences(page_id), page_id, audience_id)
+def poll_audience(page_id: str, audience_id: str, *, is_moving: bool) -> ReadResult[AudienceLookup]:
+    """Return one audience for somebody who has it open. Raises as `read_audience`."""
+    return find_audience(poll_audiences(page_id, is_moving=is_moving), page_id, audience_id)
 
 
 def read_audience(page_id: str, audience_id: str) -> ReadResult[AudienceLookup]:

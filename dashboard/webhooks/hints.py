@@ -124,8 +124,3 @@ def followed_pages(page_ids: Iterable[str], now: datetime) -> dict[str, datetime
         page_id__in=page_ids, wake_at__isnull=False, read_at__gt=now - FOLLOWED_READ_LASTS
     )
     return {hint.page_id: hint.read_at for hint in hints if hint.read_at}
-
-
-def last_hinted_read(page_id: str, *, since: datetime) -> datetime | None:
-    hints = PageHint.objects.filter(page_id=page_id, read_at__gt=since)
-    return hints.values_list("read_at", flat=True).first()

@@ -15,9 +15,9 @@ const TIMEOUT_MS = 30000;
 let timer;
 let waitS = FIRST_S;
 let isPolling = false;
-let lastInput = Date.now();
-const element = () => document.getElementById("live");
-export const isIdle = () => Date.now() - lastInput > IDLE_MS;
+let lastInput = performance.now();
+export const isIdle = () => performance.now() - lastInput > IDLE_MS;
+const element = () => document.getElementById("live-poll");
 
 function schedule(seconds, extraMs = 0) {
   clearTimeout(timer);
@@ -34,7 +34,7 @@ async function poll() {
 }
 
 async function update() {
-  const response = await request(pollUrl(), "live");
+  const response = await request(pollUrl(), element());
   waitS = Number(response.headers.get("X-Poll-Interval")) || waitS;
   let topics = [];
   if (response.status === 200) {
@@ -55,8 +55,8 @@ function pollUrl() {
   return url;
 }
 
-async function request(url, target) {
-  const headers = { "HX-Request": "true", "HX-Target": target, "X-Background": "1" };
+async function request(url, { id }, more = {}) {
+  const headers = { "HX-Request": "true", "HX-Target": id, "HX-Current-URL": pageUrl(), "X-Background": "1", ...more };
   const response = await fetch(url, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
   if (!response.ok) throw new Error(`${response.status}`);
   return response;
@@ -67,9 +67,22 @@ function replace(part) {
   if (old) patch(old, part);
 }
 
+const isMoving = (region) => region.matches("[data-moving], :has([data-moving])");
+// What the same response replaces outside of the region: counts, and the age of the data.
+function replaceElsewhere(part) {
+  part.remove();
+  const old = document.getElementById(part.id);
+  const isInner = part.getAttribute("hx-swap-oob") === "innerHTML";
+  part.removeAttribute("hx-swap-oob");
+  if (!old) return;
+  const next = isInner ? old.cloneNode(false) : part;
+  if (isInner) next.append(...part.childNodes);
+  patch(old, next);
+}
+
 function isDue(region, topics) {
-  region.toggleAttribute("data-stale", isAbout(region, topics) || region.hasAttribute("data-stale"));
-  return region.matches("[data-stale], [data-moving], :has([data-moving])");
+  if (isAbout(region, topics)) region.dataset.stale = "";
+  return region.matches("[data-stale]") || isMoving(region);
 }
 function isAbout(region, topics) {
   const own = region.dataset.live.split(" ");
@@ -78,54 +91,78 @@ function isAbout(region, topics) {
 
 // Returns what to announce. A region that could not be read is stale until the next poll.
 async function refresh(region) {
-  const url = region.dataset.liveUrl ?? pageUrl();
-  const html = await request(url, region.id).then((response) => response.text(), () => "");
+  const url = regionUrl(region);
+  const html = await request(url, region, headersOf(region)).then((response) => response.text(), () => "");
   const page = parse(html);
   const wanted = page.getElementById(region.id);
-  // Meanwhile the user may have gone on, or filtered the list.
-  const isOld = !region.isConnected || (!region.dataset.liveUrl && url !== pageUrl());
-  if (!wanted || isOld || region.matches(":has(.htmx-request)")) return [];
+  // Meanwhile the user may have gone on, filtered the list, or loads more of it.
+  const isOld = !region.isConnected || url !== regionUrl(region);
+  if (!wanted || isOld || region.matches(":has(.htmx-request, [hx-trigger^=load])")) return [];
   delete region.dataset.stale;
+  if (page.title) document.title = page.title;
+  for (const part of page.querySelectorAll("[hx-swap-oob]")) replaceElsewhere(part);
   const news = patchInPlace(region, wanted);
-  const fresh = page.querySelector("#fresh[hx-swap-oob]");
-  fresh?.removeAttribute("hx-swap-oob");
-  if (fresh) replace(fresh);
   htmx.process(region);
   document.dispatchEvent(new CustomEvent("pressroom:refreshed"));
   return news;
 }
 
+// The server reads what is in progress, and returns rows that have left the list, too.
+function headersOf(region) {
+  const ids = rowsOf(region).map((row) => encodeURIComponent(row.id));
+  return { ...(ids.length && { "X-Rows": ids.join(" ") }), ...(isMoving(region) && { "X-Moving": "1" }) };
+}
+const rowsOf = (region) => [...region.querySelectorAll("[data-rows] > [id]")];
+
+// With what is selected in the form around it.
+function regionUrl(region) {
+  const url = new URL(region.dataset.liveUrl ?? pageUrl(), location);
+  const form = region.closest("form:not([method=post])");
+  for (const [name, value] of form ? new FormData(form) : []) url.searchParams.set(name, value);
+  return url.href;
+}
+
 function patchInPlace(region, wanted) {
   const focused = document.activeElement;
-  const [rows, next] = [region, wanted].map((part) => [...part.querySelectorAll("[data-rows] > [id]")]);
-  const nextIds = new Map(next.map((row) => [row.id, row]));
+  const announced = () => [...region.querySelectorAll("[data-announced]")].map(words);
+  const before = announced();
+  const [rows, next] = [region, wanted].map(rowsOf);
+  const left = wanted.querySelector("[data-left]");
+  const nextIds = new Map([...(left?.children ?? []), ...next].map((row) => [row.id, row]));
+  left?.remove();
   const changes = rows.map((row) => [row, changed(row, nextIds.get(row.id))]).filter(([, text]) => text);
   const ids = new Set(rows.map((row) => row.id));
   const added = next.filter((row) => !ids.has(row.id)).length;
-  const gone = rows.filter((row) => !nextIds.has(row.id)).length;
+  const gone = rows.filter((row) => !next.includes(nextIds.get(row.id))).length;
+  const isMoved = (row) => next.some(({ id, parentElement }) => id === row.id && parentElement.id !== row.parentElement.id);
   // Another window of the list: what is new pushes as many out.
-  const waiting = Math.max(added, gone);
-  const hasSameLists = !rows.length === !next.length;
-  if (hasSameLists) {
-    for (const list of wanted.querySelectorAll("[data-rows]")) keepRows(document.getElementById(list.id), list, nextIds);
+  const waiting = Math.max(added, gone) + rows.filter(isMoved).length;
+  const [lists, nextLists] = [region, wanted].map((part) => [...part.querySelectorAll("[data-rows]")]);
+  if (lists.map(({ id }) => id).join() === nextLists.map(({ id }) => id).join()) {
+    lists.forEach((list, place) => keepRows(list, nextLists[place], nextIds));
     patch(region, wanted);
+  } else {
+    for (const row of rows) if (nextIds.has(row.id)) patch(row, nextIds.get(row.id));
   }
   const line = region.querySelector("[data-waiting]") ?? document.querySelector(`[data-waiting="${region.id}"]`);
   if (line) showWaiting(line, waiting);
   mark(changes.map(([row]) => row));
   if (focused !== document.activeElement && region.contains(focused)) focused.focus({ preventScroll: true });
-  return [...named(changes), ...(waiting && line ? [`${waiting} changed or new.`] : [])];
+  const texts = announced().filter((text, place) => text && text !== before[place]).map((text) => `${text}.`);
+  return [...texts, ...named(changes), ...(waiting && line ? [`${waiting} changed or new.`] : [])];
 }
 
-// The rows that are on the screen, in their order, as they are now.
+// The rows that are on the screen, in their order, as they are now; headings are those of the response.
 function keepRows(list, wanted, nextIds) {
-  wanted.replaceChildren(...[...list.childNodes].map((row) => nextIds.get(row.id) ?? row.cloneNode(true)));
+  const headings = [...wanted.children].filter((row) => !row.id);
+  const next = (row) => (row.id ? nextIds.get(row.id) : row.tagName && headings.shift()) ?? row.cloneNode(true);
+  wanted.replaceChildren(...[...list.childNodes].map(next));
 }
 
-// What a row says, without how long ago something was.
+// What a row says, without how long ago something was and who is here.
 function words(part) {
   const copy = part.cloneNode(true);
-  for (const age of copy.querySelectorAll("[data-age]")) age.remove();
+  for (const age of copy.querySelectorAll("[data-age], [data-live]")) age.remove();
   return copy.textContent.replace(/\s+/g, " ").trim();
 }
 function changed(row, next) {
@@ -143,11 +180,15 @@ function mark(rows) {
 }
 function showWaiting(line, count) {
   line.hidden = count === 0;
-  line.firstElementChild.textContent = `${count} changed or new.`;
+  line.firstElementChild.textContent = count ? `${count} changed or new.` : "";
 }
 
 for (const input of ["pointerdown", "keydown", "wheel"]) {
-  addEventListener(input, () => (lastInput = Date.now()), { passive: true });
+  addEventListener(input, noteInput, { passive: true });
+}
+function noteInput() {
+  if (isIdle()) schedule(SOON_S);
+  lastInput = performance.now();
 }
 document.addEventListener("htmx:afterRequest", ({ detail }) => {
   if (detail.successful && detail.requestConfig.verb !== "get") schedule(SOON_S);

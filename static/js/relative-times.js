@@ -37,5 +37,5 @@ function run() {
 }
 
 document.addEventListener("visibilitychange", run);
-document.addEventListener("htmx:afterSettle", count);
+for (const change of ["htmx:afterSettle", "pressroom:refreshed"]) document.addEventListener(change, count);
 run();

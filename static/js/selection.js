@@ -178,7 +178,7 @@ function isOnTheWay(pathname, { path, from }) {
   return isRead || pathname.startsWith(path) || pathname.startsWith(`${root}accounts/`);
 }
 
-for (const change of ["htmx:afterSettle", "htmx:oobAfterSwap", "htmx:historyRestore", "DOMContentLoaded"]) {
+for (const change of ["htmx:afterSettle", "htmx:oobAfterSwap", "htmx:historyRestore", "pressroom:refreshed", "DOMContentLoaded"]) {
   document.addEventListener(change, show);
 }
 document.addEventListener("DOMContentLoaded", forget);

@@ -12,4 +12,5 @@ function show() {
 
 document.addEventListener("change", show);
 document.addEventListener("htmx:afterSettle", show);
+document.addEventListener("pressroom:refreshed", show);
 show(); // the browser may have restored an earlier choice

@@ -65,6 +65,8 @@ NEXT_FRAME = "new Promise((done) => requestAnimationFrame(() => setTimeout(done)
 GIVEN_UP = ("htmx:afterRequest", "htmx:sendAbort")
 """Noted of a request that a newer one replaced, as when letters are typed slowly. The first is
 noted of every failure, always with one that says which."""
+JITTER = 1.2
+"""The poll of every page waits so much longer than the server says at most."""
 HAS_OWN_CLOCK = "() => '__pwClock' in window"
 """Whether Playwright's clock was installed: that is in all tabs of a profile."""
 REPORT_VIOLATIONS = """document.addEventListener("securitypolicyviolation", (event) =>
@@ -153,7 +155,7 @@ def time_passes(page: Page) -> None:
     # Here, as the pictures and the benchmarks import this module without settings.
     from dashboard.operations.publish_progress import MAX_POLL_INTERVAL_S
 
-    page.clock.fast_forward(MAX_POLL_INTERVAL_S * 1000)
+    page.clock.fast_forward(MAX_POLL_INTERVAL_S * JITTER * 1000)
 
 
 def until(page: Page, holds: Callable[[], object], *, patience_s: float = PATIENCE_S) -> None:

@@ -13,6 +13,7 @@ from playwright.sync_api import (
     Error,
     Locator,
     Page,
+    Response,
     Route,
     expect,
 )
@@ -44,7 +45,13 @@ NOTE_WHAT_GOES = """window.gone = [];
   document.addEventListener("close", ({target}) => window.gone.push(target.id), true); null"""
 POLL = """() => { for (const part of document.querySelectorAll("main [data-polls]")) {
     htmx.ajax("GET", part.getAttribute("hx-get"), {source: part, target: part});
-  } }"""
+  }
+  document.dispatchEvent(new Event("visibilitychange")); }"""
+
+
+def is_refresh(response: Response) -> bool:
+    """Return whether a region of a page got its content again."""
+    return "x-background" in response.request.headers and "/live/" not in response.url
 
 
 def opened_in(context: BrowserContext, troubles: list[str]) -> Page:
@@ -105,7 +112,7 @@ def test_a_dialog_stays_whatever_order_responses_come_in(
     held: list[Route] = []
 
     def hold(route: Route) -> None:
-        held.append(route) if route.request.resource_type == "xhr" else route.continue_()
+        held.append(route) if route.request.resource_type in {"xhr", "fetch"} else route.continue_()
 
     devtools = tab.context.new_cdp_session(tab)
     for address in pages * loads:
@@ -246,7 +253,7 @@ def test_focus_survives_a_poll_after_publishing(tab: Page, at: Places) -> None:
         held.append(route) if is_reload else route.continue_()
 
     tab.route(re.compile(re.escape(page) + "$"), hold)
-    with tab.expect_response(re.compile(r"\?rows=")):
+    with tab.expect_response(is_refresh):
         tab.keyboard.press("Escape")
     until(tab, lambda: held)
     old = tab.get_by_role("link", name="View progress").element_handle()
@@ -268,7 +275,7 @@ def test_focus_moves_beside_a_vanished_button(
     publish(timed_tab)
     # Behind the dialog; from then on the page polls.
     expect(timed_tab.locator("#head")).to_contain_text("Version 2 queued")
-    timed_tab.route(re.compile(r"\?was="), hold)
+    timed_tab.route(re.compile(r"\?tab="), hold)
     service.moves_on("published")
     time_passes(timed_tab)
     until(timed_tab, lambda: polls)

@@ -2,13 +2,13 @@
 
 from html import unescape
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 from django.test import Client
 
-from tests.support.html import elements
+from tests.support.html import Element, elements, text
 
-BACKGROUND = {"HX-Request": "true", "HX-Target": "live", "X-Background": "1"}
+BACKGROUND = {"HX-Request": "true", "HX-Target": "live-poll", "X-Background": "1"}
 
 
 class LivePage:
@@ -42,9 +42,55 @@ class LivePage:
         return int(self.response.headers["X-Poll-Interval"])
 
     def _read(self, html: str) -> None:
-        [element] = [e for e in elements(html, "div") if e.attributes.get("id") == "live"]
+        [element] = [e for e in elements(html, "div") if e.attributes.get("id") == "live-poll"]
         self.url = unescape(str(element.attributes["data-url"]))
         self.topics = str(element.attributes["data-topics"] or "").split()
         for count in elements(html, "span"):
             if count.attributes.get("id") == "bell-count":
                 self.unread = str(count.attributes["data-unread"])
+
+
+class Region:
+    """A region of a page that fetches itself again when a topic of it changes."""
+
+    def __init__(self, client: Client, url: str, name: str) -> None:
+        self._client, self._url, self._name = client, url, name
+        self.html = client.get(url).content.decode()
+
+    def refresh(self) -> "Region":
+        """Fetch it again, as live.js does."""
+        headers = BACKGROUND | {"HX-Target": self._name}
+        if self.is_moving:
+            headers |= {"X-Moving": "1"}
+        if self.row_ids:
+            headers |= {"X-Rows": " ".join(quote(name, safe="") for name in self.row_ids)}
+        url = str(self.element.attributes.get("data-live-url") or self._url)
+        response = self._client.get(url, headers=headers)
+        assert response.status_code == 200
+        self.html = response.content.decode()
+        return self
+
+    @property
+    def element(self) -> Element:
+        return next(e for e in elements(self.html) if e.attributes.get("id") == self._name)
+
+    @property
+    def topics(self) -> list[str]:
+        return self.element.attributes["data-live"].split()
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether it is fetched again every few seconds."""
+        return "data-moving" in self.element.attributes
+
+    @property
+    def text(self) -> str:
+        return text(self.html[self.html.index(f'id="{self._name}"') :])
+
+    @property
+    def row_ids(self) -> list[str]:
+        return [e.attributes["id"] for e in elements(self.html, "tr") if "id" in e.attributes]
+
+    @property
+    def rows(self) -> list[str]:
+        return [text(row.split("</tr>")[0]) for row in self.html.split('<tr role="row" id="')[1:]]

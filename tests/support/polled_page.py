@@ -6,8 +6,6 @@ from django.test import Client
 
 from tests.support.html import Element, elements, text
 
-IDLE = "again, version-published from:body"
-
 
 class PolledPage:
     """A page or one of its partials, by the id of the element that polls."""

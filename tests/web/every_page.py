@@ -105,7 +105,7 @@ PARTIALS = [
     ("/releases/1/", "check"),
     ("/releases/2/", "progress-poll"),
     ("/people/?q=ada", "results"),
-    ("/live/?since=x", "live"),
+    ("/live/?since=x", "live-poll"),
     ("/live/here/?place=audience:page_1:aud_1", "here-audience"),
     ("/notifications/", "notices-in"),
     (f"{CALLS}?q=hello", "found"),

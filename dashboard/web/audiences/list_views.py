@@ -5,7 +5,6 @@ from typing import Any
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET, require_POST
 
 from dashboard import clock
@@ -15,17 +14,18 @@ from dashboard.web.audiences.listing import (
     exported_audiences,
     list_context,
     matching_audiences,
-    poll_rows,
+    read_in_progress,
+    rows_left,
 )
 from dashboard.web.audiences.loading import LoadStep, load_next_batch
 from dashboard.web.audiences.moment import EXPORT, exported_publications, moment_list
-from dashboard.web.audiences.polling import poll_of_list
+from dashboard.web.audiences.progress import any_moving
 from dashboard.web.lists.saved_views import opens_saved_views
 from dashboard.web.lists.state import ListState, open_list
 from dashboard.web.lists.window import render_all_results, render_list
 from dashboard.web.ui.csv import csv_response
-from dashboard.web.ui.htmx import Request, render_partial
-from dashboard.web.ui.query_params import int_param, past_moment, search_param
+from dashboard.web.ui.htmx import Request, is_moving, keys_on_screen, render_partial
+from dashboard.web.ui.query_params import past_moment, search_param
 from dashboard.web.ui.urls import cached_reverse
 
 LIST = "audiences/list.html"
@@ -37,8 +37,7 @@ def audience_list(request: Request) -> HttpResponse:
     """List the audiences seen on any page, by `?q= page= live= status= agent= sort= show=`.
 
     `columns=` are those of the table. With `?at=` it lists what was live at that moment.
-    Nothing is requested from the service, except by the poll of rows in progress: `?rows=` is
-    their state as shown.
+    Nothing is requested from the service, except for an open list with rows in progress.
     """
     if at := past_moment(request.GET.get("at", ""), now=clock.now()):
         state = ListState.parse(AUDIENCES, request.GET)
@@ -52,8 +51,6 @@ def audience_list(request: Request) -> HttpResponse:
         case "all-matching":
             selected = {"selected": matching_audiences(request.GET)[:MAX_ITEMS]}
             return render_partial(request, LIST, selected, parts=("all-matching",))
-    if "rows" in request.GET and request.htmx:
-        return _poll(request)
     context = _context(request, state)
     added = context["rows"].loaded_count - context["rows"].before
     parts = ("results", "rows")
@@ -90,7 +87,11 @@ def audience_load(request: Request) -> HttpResponse:
 def _context(request: Request, state: ListState) -> dict[str, Any]:
     find = search_param(request.GET, "find")
     options = page_filter(state, find) if find or state.values(PAGE) else []
-    context = list_context(state)
+    context, keys = list_context(state), keys_on_screen(request, "audience-")
+    left = rows_left(keys, context["rows"].items)
+    if is_moving(request) and read_in_progress([*context["rows"].items, *left]):
+        context = list_context(state)
+        left = rows_left(keys, context["rows"].items)
     return context | {
         "here": "audiences",
         "state": state,
@@ -101,23 +102,9 @@ def _context(request: Request, state: ListState) -> dict[str, Any]:
         "options": filter_options(state, context["tally"]),
         "page_options": options,
         "page_names": {option.page_id: option.name for option in options},
-        "row_poll": poll_of_list(context["rows"].items, now=clock.now()),
+        "left": left,
+        "is_moving": any_moving([*context["rows"].items, *left]),
         "step": LoadStep.from_params(request.GET),
         "max_selected": MAX_ITEMS,
         "are_added": False,
     }
-
-
-def _poll(request: Request) -> HttpResponse:
-    """Return the rows that have changed, and the next poll of those that were shown together."""
-    params = request.GET
-    row_poll, error = poll_rows(params["rows"], int_param(params.get("polls", "")))
-    context = {
-        "state": ListState.parse(AUDIENCES, params),
-        "row_poll": row_poll,
-        "poll_error": error,
-        "poll_id": int_param(params.get("part", "")),
-    }
-    response = render(request, f"{LIST}#row_poll", context)
-    patch_vary_headers(response, ["HX-Target", "HX-Request"])
-    return response

@@ -5,9 +5,10 @@ and the page shows its coverage.
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.http import QueryDict
@@ -32,9 +33,9 @@ from dashboard.ledger.queries.operations import PublishRow, last_publishes
 from dashboard.ledger.queries.pages import audience_coverage
 from dashboard.releases.models import MAX_ITEMS
 from dashboard.releases.planning import planned_publishes
-from dashboard.service.reading import read_audiences
+from dashboard.service.reading import READ_LASTS_MOVING, read_audiences
 from dashboard.web.audiences.filters import AUDIENCES, ExportedAudience, filters_of
-from dashboard.web.audiences.polling import RowPoll, next_poll, parse_marks
+from dashboard.web.audiences.progress import is_moving
 from dashboard.web.audiences.state import AudienceState
 from dashboard.web.audiences.table import (
     AUDIENCES_OF_PAGE,
@@ -44,13 +45,12 @@ from dashboard.web.audiences.table import (
 )
 from dashboard.web.lists.state import ListState
 from dashboard.web.lists.window import Window
-from dashboard.web.ui.query_params import MAX_SHOWN, int_param
+from dashboard.web.ui.query_params import int_param
+from dashboard.webhooks.hints import followed_pages
 
 FAILED = (Outcome.REJECTED, Outcome.UNKNOWN)
-MAX_PAGES_PER_POLL = 3
-"""The maximum number of pages that one poll reads, one after another. Our choice."""
-FRESH = timedelta(seconds=4)
-"""A page read this recently, perhaps for another user, is not read again."""
+MAX_PAGES = 3
+"""The maximum number of pages that are read at once, one after another. Our choice."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,30 +124,26 @@ def listed_audiences(records: Sequence[ListedColumns]) -> list[ListedAudience]:
     return rows
 
 
-def poll_rows(marks: str, polls: int) -> tuple[RowPoll, APIError | None]:
-    """Read some of the pages of polled rows again; return the next poll, and why a read failed.
-
-    `marks` is `RowPoll.marks`, as in the URL of the poll.
-    """
-    keys = [int_param(key) for key in parse_marks(marks)][:MAX_SHOWN]
-    error = _read_again(audiences_by_key(keys))
-    rows = listed_audiences(audiences_by_key(keys))
-    return next_poll(rows, marks=marks, polls=polls, now=clock.now()), error
-
-
-def _read_again(records: Sequence[ListedColumns]) -> APIError | None:
-    """Read the pages of some of these audiences; return the error that stopped it, if any."""
-    fresh = clock.now() - FRESH
-    due = sorted({record.page_id for record in records if record.last_seen_at < fresh})
+def read_in_progress(rows: Iterable[ListedAudience]) -> bool:
+    """Read some of the pages again on which a version is in progress; return whether any were."""
+    now = clock.now()
+    due = {
+        row.page_id
+        for row in rows
+        if is_moving(row, now=now) and now - row.last_seen_at >= READ_LASTS_MOVING
+    }
+    due -= followed_pages(due, now).keys()
     # In random order, so that a page that can't be read does not block the others.
-    for page_id in random.sample(due, min(len(due), MAX_PAGES_PER_POLL)):
-        try:
-            reading = read_audiences(page_id)
-        except APIError:
-            continue
-        if reading.error:
-            return reading.error
-    return None
+    for page_id in random.sample(sorted(due), min(len(due), MAX_PAGES)):
+        with suppress(APIError):  # The page says so itself if the service is out.
+            read_audiences(page_id)
+    return bool(due)
+
+
+def rows_left(keys: Iterable[str], rows: Iterable[ListedAudience]) -> list[ListedAudience]:
+    """Return the audiences with these keys that are not among the rows: they left the list."""
+    gone = {int_param(key) for key in keys} - {row.pk for row in rows}
+    return listed_audiences(audiences_by_key(sorted(gone))) if gone else []
 
 
 def list_context(state: ListState) -> dict[str, Any]:

@@ -18,12 +18,14 @@ from dashboard.service.reading import poll_audience, read_audience, read_audienc
 from dashboard.web.audiences.fields import Sent, metadata_rows, not_returned, override_rows
 from dashboard.web.audiences.live import live_view
 from dashboard.web.audiences.moment import live_at
-from dashboard.web.audiences.polling import version_poll
+from dashboard.web.audiences.progress import version_in_progress
 from dashboard.web.audiences.state import AudienceHead, head_last_known, head_of
-from dashboard.web.ui.htmx import Request, render_partial, wants_partial
+from dashboard.web.ui.htmx import Request, is_moving, render_partial, wants_partial
 from dashboard.web.ui.query_params import PastMoment, int_param, past_moment
 from dashboard.webhooks.receiver import last_publish_delivery
 
+REFRESHED = ("audience-head", "live")
+"""The partials that an open page fetches again."""
 FRESH = timedelta(seconds=4)
 """A page read this recently, perhaps for another badge, is not read again."""
 
@@ -39,8 +41,8 @@ def audience_detail(request: Request, page_id: str, audience_id: str) -> HttpRes
         return _poll_badge(request, page_id, audience_id)
     if at := past_moment(request.GET.get("at", ""), now=clock.now()):
         return _show_moment(request, page_id, audience_id, at)
-    if wants_partial(request, ("head-poll",)):
-        return _poll_head(request, page_id, audience_id)
+    if wants_partial(request, REFRESHED):
+        return _refresh(request, page_id, audience_id)
     page, read_at = page_last_known(page_id), clock.now()
     # A page that was never seen is fetched at the same time as its audiences.
     response = None if page else run_concurrently(lambda: publishing_client().pages.get(page_id))
@@ -76,7 +78,7 @@ def audience_context(head: AudienceHead) -> dict[str, Any]:
         "not_returned": not_returned(head.audience, rows),
         "live_view": live_view(head),
         "last_delivery": last_publish_delivery(head.audience_id),
-        "watch": version_poll(head, now=clock.now()),
+        "in_progress": version_in_progress(head, now=clock.now()),
     }
 
 
@@ -89,26 +91,19 @@ def _show_moment(request: Request, page_id: str, audience_id: str, at: PastMomen
     return render(request, "audiences/at.html", context)
 
 
-def _poll_head(request: Request, page_id: str, audience_id: str) -> HttpResponse:
-    """Return the head of an audience page if it has changed, and the next poll.
-
-    `?was=` is the state that the page shows; `?tab=` names the page.
-    """
-    reading = poll_audience(page_id, audience_id)
+def _refresh(request: Request, page_id: str, audience_id: str) -> HttpResponse:
+    """Return the head of an open page of the audience, `?tab=`, or the texts of its overview."""
+    reading = poll_audience(page_id, audience_id, is_moving=is_moving(request))
     head = head_of(page_id, audience_id, reading.value)
-    params = request.GET
-    watch = version_poll(head, now=clock.now(), polls=int_param(params.get("polls", "")))
     context = {
         "reading": reading,
         "head": head,
-        "tab": params.get("tab", ""),
-        "watch": watch,
-        "is_poll": True,
-        "is_new": params.get("was", watch.state) != watch.state,
+        "tab": request.GET.get("tab", ""),
+        "in_progress": version_in_progress(head, now=clock.now()),
         "live_view": SimpleLazyObject(lambda: live_view(head)),
         "last_delivery": SimpleLazyObject(lambda: last_publish_delivery(head.audience_id)),
     }
-    return render_partial(request, "audiences/detail.html", context, parts=("head-poll",))
+    return render_partial(request, "audiences/detail.html", context, parts=REFRESHED)
 
 
 def _poll_badge(request: Request, page_id: str, audience_id: str) -> HttpResponse:

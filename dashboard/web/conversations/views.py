@@ -21,7 +21,7 @@ from dashboard.service.reading import (
     read_audience,
     read_conversation,
 )
-from dashboard.web.audiences.polling import version_poll
+from dashboard.web.audiences.progress import version_in_progress
 from dashboard.web.audiences.state import head_last_known, head_of
 from dashboard.web.conversations.export import to_markdown
 from dashboard.web.conversations.polling import ConversationSnapshot
@@ -191,7 +191,7 @@ def _page_context(page_id: str, audience_id: str) -> dict[str, Any]:
         "page_name": page_name(page_id),
         "audience_id": audience_id,
         "head": head,
-        "watch": version_poll(head, now=clock.now()) if head else None,
+        "in_progress": version_in_progress(head, now=clock.now()) if head else None,
         "title": _title(audience_id, reading),
     }
 

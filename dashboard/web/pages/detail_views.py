@@ -15,11 +15,18 @@ from dashboard.ledger.queries.pages import page_last_known
 from dashboard.service.client import publishing_client, run_concurrently
 from dashboard.service.reading import poll_audiences, read_audiences, read_page
 from dashboard.web.audiences.moment import moment_list
-from dashboard.web.audiences.polling import next_poll, row_poll
+from dashboard.web.audiences.progress import any_moving
 from dashboard.web.audiences.table import AUDIENCES_OF_PAGE, audience_rows, audience_table
 from dashboard.web.lists.state import ListState
 from dashboard.web.pages.detail import page_context
-from dashboard.web.ui.htmx import Request, render_partial, wants_partial
+from dashboard.web.ui.htmx import (
+    Request,
+    is_moving,
+    is_refresh,
+    keys_on_screen,
+    render_partial,
+    wants_partial,
+)
 from dashboard.web.ui.query_params import PastMoment, int_param, past_moment, search_param
 
 
@@ -28,33 +35,38 @@ def page_detail(request: Request, page_id: str) -> HttpResponse:
     """Show one page, and its audiences by `?q= status= flag= sort= show=`.
 
     The partial of the audiences fetches the page only if the service does not list them, to find
-    out whether the page exists. While a version is in progress, the browser polls the partial
-    "row-poll"; `?rows=` is the state of the rows it shows. With `?at=` it shows what was live at
-    that moment.
+    out whether the page exists. With `?at=` it shows what was live at that moment.
     """
     if at := past_moment(request.GET.get("at", ""), now=clock.now()):
         return _show_moment(request, page_id, at)
-    if wants_partial(request, ("row-poll",)):
-        return _poll_rows(request, page_id)
-    client, read_at = publishing_client(), clock.now()
-    listing = run_concurrently(lambda: client.audiences.list(page_id))
+    client, read_at, listing = publishing_client(), clock.now(), None
+    if not is_refresh(request):
+        listing = run_concurrently(lambda: client.audiences.list(page_id))
     parts = ("audience-results", "all-matching")
     is_whole = not wants_partial(request, parts)
     page = page_context(request, read_page(page_id, read_at=read_at)) if is_whole else {}
     state = ListState.parse(AUDIENCES_OF_PAGE, request.GET)
     try:
-        reading = read_audiences(page_id, listing=listing, read_at=read_at)
+        reading = (
+            read_audiences(page_id, listing=listing, read_at=read_at)
+            if listing
+            else poll_audiences(page_id, is_moving=is_moving(request))
+        )
     except APIError as error:
         audiences: dict[str, Any] = {
             "audiences_error": error,
             "are_live": False,
             "audiences": None,
             "table": None,
+            "is_moving": False,
             "selected": [],
+            "page_id": page_id,
         }
     else:
         rows = audience_rows(page_id, reading.value.items, page=page.get("page"))
         table = audience_table(reading.value, rows, state)
+        keys = {*keys_on_screen(request, "audience-")} - {row.key for row in table.rows}
+        left = [row for row in rows if row.key in keys]
         audiences = {
             "audiences": reading,
             "audiences_error": None,
@@ -62,7 +74,8 @@ def page_detail(request: Request, page_id: str) -> HttpResponse:
             "table": table,
             "page_id": page_id,
             "selected": [(page_id, row.audience_id) for row in table.rows if row.audience_id],
-            "row_poll": row_poll(table.rows, now=clock.now()),
+            "left": left,
+            "is_moving": any_moving([*table.rows, *left]),
         }
     if not (is_whole or audiences["are_live"]):
         page = page_context(request, read_page(page_id))
@@ -83,20 +96,3 @@ def _show_moment(request: Request, page_id: str, at: PastMoment) -> HttpResponse
     start = int_param(request.GET.get("after", ""))
     context = {"here": "pages", "record": record, "list": moment_list(at, filters, start=start)}
     return render(request, "pages/at.html", context)
-
-
-def _poll_rows(request: Request, page_id: str) -> HttpResponse:
-    context: dict[str, Any] = {"row_poll": None}
-    try:
-        audiences = poll_audiences(page_id)
-    except APIError as error:
-        context["poll_error"] = error
-    else:
-        context["poll_error"] = audiences.error
-        context["row_poll"] = next_poll(
-            audience_rows(page_id, audiences.value.items),
-            marks=request.GET.get("rows", ""),
-            polls=int_param(request.GET.get("polls", "")),
-            now=clock.now(),
-        )
-    return render_partial(request, "pages/detail.html", context, parts=("row-poll",))

@@ -16,6 +16,7 @@ from dashboard.web.lists import saved_views
 from dashboard.web.lists.columns import no_cell
 from dashboard.web.live.here import here_at_page, here_in_rows
 from dashboard.web.live.shell_state import live_url
+from dashboard.web.live.topics import topic
 from dashboard.web.pages.detail import footer_link_count, language_of
 from dashboard.web.people.listing import person_field
 from dashboard.web.publishing import schedule_form
@@ -58,6 +59,7 @@ GLOBALS = (
     releases.time_until,
     releases.time_zone_name,
     releases.unknown_zone_note,
+    topic,
 )
 FILTERS = (
     audiences.live_status_badge,

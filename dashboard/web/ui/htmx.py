@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
+from urllib.parse import unquote
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,7 +14,16 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django_htmx.middleware import HtmxDetails
 
 from dashboard.accounts.permissions import AuthenticatedRequest, View
+from dashboard.accounts.sessions import BACKGROUND
 from dashboard.observability.request_context import is_unrecorded
+
+MOVING = "X-Moving"
+"""A header of a region that fetches itself, while it shows something in progress."""
+ROWS = "X-Rows"
+"""The same of one with a list: the ids of its rows, which may have left the list since."""
+
+
+MAX_ROWS = 200
 
 
 class Request(AuthenticatedRequest):
@@ -42,6 +52,22 @@ def render_partial(
         response.content += render_to_string("components/unrecorded.html", note).encode()
     patch_vary_headers(response, ["HX-Target", "HX-History-Restore-Request"])
     return response
+
+
+def is_refresh(request: HttpRequest) -> bool:
+    """Return whether a region of an open page fetches itself again."""
+    return BACKGROUND in request.headers
+
+
+def is_moving(request: HttpRequest) -> bool:
+    """Return whether the region that fetches itself shows something in progress."""
+    return MOVING in request.headers
+
+
+def keys_on_screen(request: HttpRequest, prefix: str) -> list[str]:
+    """Return the ids of the rows that an open page shows, without their prefix."""
+    ids = (unquote(name) for name in request.headers.get(ROWS, "").split())
+    return [name.removeprefix(prefix) for name in ids if name.startswith(prefix)][:MAX_ROWS]
 
 
 def posted_from(view_name: str) -> Callable[[View], View]:

@@ -11,12 +11,17 @@ from django_htmx.http import replace_url
 
 from dashboard import clock
 from dashboard.ledger.queries.operations import publishes_of_versions
-from dashboard.service.reading import poll_audience, read_audience
+from dashboard.service.reading import (
+    AudienceLookup,
+    ReadResult,
+    poll_audience,
+    read_audience,
+)
 from dashboard.text_diff import compare_texts
-from dashboard.web.audiences.polling import version_poll
+from dashboard.web.audiences.progress import version_in_progress
 from dashboard.web.audiences.state import head_of
-from dashboard.web.ui.htmx import Request, render_partial, wants_partial
-from dashboard.web.ui.query_params import int_param, params_for_all_rows, size_param
+from dashboard.web.ui.htmx import Request, is_moving, is_refresh, render_partial
+from dashboard.web.ui.query_params import params_for_all_rows, size_param
 from dashboard.web.ui.urls import cached_reverse
 from dashboard.web.versions.comparison import choices, choose, fact_rows, names
 from dashboard.web.versions.history import version_history
@@ -26,17 +31,14 @@ from dashboard.web.versions.history import version_history
 def version_list(request: Request, page_id: str, audience_id: str) -> HttpResponse:
     """Show every recorded version, newest first. `?before=` is the version that a page continues.
 
-    `show=` is the number of versions, if more than the default were loaded before. While a version
-    is in progress, the browser polls the partial "watch"; `?was=` is the state it shows, `?from=`
-    and `?to=` are the versions selected on it.
+    `show=` is the number of versions, if more than the default were loaded before. `?from=` and
+    `?to=` are the versions selected on an open page, which fetches the partial "history" again.
     """
-    is_poll = wants_partial(request, ("watch",))
-    reading = (poll_audience if is_poll else read_audience)(page_id, audience_id)
+    reading = _read(request, page_id, audience_id)
     now = clock.now()
     head = head_of(page_id, audience_id, reading.value)
     params, before = request.GET, request.GET.get("before", "")
     old, new = choose(head, from_param=params.get("from", ""), to_param=params.get("to", ""))
-    watch = version_poll(head, now=now, polls=int_param(params.get("polls", "")))
     history = SimpleLazyObject(
         lambda: version_history(head, before=before, size=size_param(params), now=now)
     )
@@ -49,10 +51,9 @@ def version_list(request: Request, page_id: str, audience_id: str) -> HttpRespon
         "before": before,
         "old": old.version,
         "new": new.version,
-        "watch": watch,
-        "is_new": params.get("was", watch.state) != watch.state,
+        "in_progress": version_in_progress(head, now=now),
     }
-    response = render_partial(request, "versions/list.html", context, parts=("more", "watch"))
+    response = render_partial(request, "versions/list.html", context, parts=("more", "history"))
     if request.htmx.target != "more":
         return response
     query = urlencode(params_for_all_rows(request, ("before",), len(history.rows)))
@@ -63,16 +64,13 @@ def version_list(request: Request, page_id: str, audience_id: str) -> HttpRespon
 def version_compare(request: Request, page_id: str, audience_id: str) -> HttpResponse:
     """Compare `?from=` with `?to=`: ids of versions, or `live`, `latest`, `previous`.
 
-    While a version is in progress, the browser polls the partial "compare-poll"; `?was=` is the
-    state it shows.
+    An open page fetches the partial "comparison" again.
     """
-    is_poll = wants_partial(request, ("compare-poll",))
-    reading = (poll_audience if is_poll else read_audience)(page_id, audience_id)
+    reading = _read(request, page_id, audience_id)
     head = head_of(page_id, audience_id, reading.value)
     params = request.GET
     old, new = choose(head, from_param=params.get("from", ""), to_param=params.get("to", ""))
     offered = choices(head, old, new)
-    watch = version_poll(head, now=clock.now(), polls=int_param(params.get("polls", "")))
     context = {
         "here": "pages",
         "reading": reading,
@@ -84,8 +82,7 @@ def version_compare(request: Request, page_id: str, audience_id: str) -> HttpRes
         "new_names": names(head, offered, old),
         "choices": offered,
         "is_unified": params.get("layout") == "text",
-        "watch": watch,
-        "is_new": params.get("was", watch.state) != watch.state,
+        "in_progress": version_in_progress(head, now=clock.now()),
     }
     if old.version is None or new.version is None:
         return render(request, "versions/compare.html", context, status=HTTPStatus.NOT_FOUND)
@@ -100,8 +97,14 @@ def version_compare(request: Request, page_id: str, audience_id: str) -> HttpRes
             publish for publish in publishes if publish.version_id == version.version_id
         ]
         context[f"{name}_status"] = head.state_of(version)
-    # By id: "live" and "latest" may name another version by the next poll.
+    # By id: "live" and "latest" may soon name another version.
     sides = {"from": old.version.version_id, "to": new.version.version_id}
     layout = {"layout": "text"} if context["is_unified"] else {}
-    context["poll_query"] = f"{urlencode(sides | layout)}&{watch.query}"
-    return render_partial(request, "versions/compare.html", context, parts=("compare-poll",))
+    context["live_query"] = urlencode(sides | layout)
+    return render_partial(request, "versions/compare.html", context, parts=("comparison",))
+
+
+def _read(request: Request, page_id: str, audience_id: str) -> ReadResult[AudienceLookup]:
+    if is_refresh(request):
+        return poll_audience(page_id, audience_id, is_moving=is_moving(request))
+    return read_audience(page_id, audience_id)

@@ -1,5 +1,6 @@
 """The list of all audiences: from the ledger alone, filtered, sorted, loaded and exported."""
 
+from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
@@ -7,6 +8,7 @@ import httpx
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 
 from dashboard.ledger.models import AudienceRecord
 from dashboard.ledger.models.operations import OperationKind, Outcome
@@ -15,6 +17,7 @@ from tests.support import wire
 from tests.support.audience_list import LIST, canceled, html_of, live, named, names_in
 from tests.support.fake_service import FakeService
 from tests.support.html import Element, elements, response_text, text
+from tests.support.live_page import Region
 from tests.support.seeding import seed_audiences, seed_pages
 
 pytestmark = pytest.mark.django_db
@@ -333,52 +336,85 @@ def test_a_service_outage_leaves_the_list_unchanged(
 # Rows in progress
 
 
-def moving(number: int, status: str = "queued") -> dict[str, Any]:
-    queued = wire.version(
-        status=status, queuedAt="2026-03-03T09:00:00Z", versionId=f"ver_{number}_2"
-    )
+def moving(number: int, status: str = "queued", minutes: float = 1) -> dict[str, Any]:
+    queued_at = (timezone.now() - timedelta(minutes=minutes)).isoformat()
+    queued = wire.version(status=status, queuedAt=queued_at, versionId=f"ver_{number}_2")
     return named(number, latestVersion=queued)
 
 
-def poll_in(html: str) -> Element | None:
-    polls = (e for e in elements(html, "p") if e.attributes.get("id", "").startswith("row-poll-"))
-    return next(polls, None)
+def list_of(client: Client) -> Region:
+    return Region(client, LIST, "results")
 
 
-def test_with_nothing_in_progress_nothing_is_polled(as_viewer: Client) -> None:
+def test_with_nothing_in_progress_nothing_is_read(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
     seed_audiences(named(1))
-    assert poll_in(html_of(as_viewer)) is None
+    region = list_of(as_viewer)
+    assert not region.is_moving
+    assert "audience" in region.topics
+    region.refresh()
+    assert fake_service.sent == []
 
 
-def test_rows_in_progress_are_polled_until_they_are_settled(
+def test_rows_in_progress_are_read_until_they_are_settled(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     seed_pages(wire.page(), total=1)
     seed_audiences(moving(1), named(2))
     AudienceRecord.objects.update(last_seen_at="2026-03-03T09:00:00Z")
-    poll = poll_in(html_of(as_viewer))
-    assert poll
+    region = list_of(as_viewer)
+    assert region.is_moving
     version = wire.live_version(versionId="ver_1_2", versionNumber=2)
     done = named(1, latestVersion=version, publishedVersion=version)
     fake_service.answers(200, json=wire.envelope(done, named(2)))
-    part = html_of(as_viewer, poll.attributes["hx-get"].replace("&amp;", "&"), "row-poll-0")
-    assert names_in(part) == ["Company 1"]
-    assert "Company 1: version 2 live, version 2 live." in text(part)
+    region.refresh()
+    assert "2 Live" in next(row for row in region.rows if "Company 1" in row).replace("\u2002", " ")
     assert [request.url.path for request in fake_service.sent] == ["/v0/pages/page_1/audiences"]
-    assert poll_in(part) is None
+    assert not region.is_moving
 
 
-def test_a_poll_that_fails_says_so_and_polls_again(
+def test_a_row_that_left_the_filter_is_still_followed(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
+    seed_pages(wire.page(), total=1)
+    seed_audiences(named(1), named(2))
+    region = Region(as_viewer, f"{LIST}?live=changed", "results")
+    assert len(region.rows) == 2
+    version = wire.live_version(versionId="ver_1_2", versionNumber=2)
+    seed_audiences(named(1, latestVersion=version, publishedVersion=version))
+    fits, left = region.refresh().rows
+    assert "Company 2" in fits
+    assert "2 Live" in left.replace("\u2002", " ")
+    assert "data-left" in region.html.split(region.row_ids[0])[1]
+
+
+def test_a_page_in_progress_is_read_once_in_three_seconds(
+    as_viewer: Client, fake_service: FakeService
+) -> None:
+    seed_pages(wire.page(), total=1)
     seed_audiences(moving(1))
     AudienceRecord.objects.update(last_seen_at="2026-03-03T09:00:00Z")
-    poll = poll_in(html_of(as_viewer))
-    assert poll
+    fake_service.answers(200, json=wire.envelope(moving(1)))
+    tabs = [list_of(as_viewer) for _ in range(5)]
+    for tab in tabs:
+        tab.refresh()
+    assert len(fake_service.sent) == 1
+
+
+def test_a_stuck_version_is_not_read_again_and_again(as_viewer: Client) -> None:
+    seed_audiences(moving(1, minutes=31))
+    assert not list_of(as_viewer).is_moving
+
+
+def test_a_read_that_fails_leaves_the_rows(as_viewer: Client, fake_service: FakeService) -> None:
+    seed_audiences(moving(1))
+    AudienceRecord.objects.update(last_seen_at="2026-03-03T09:00:00Z")
+    region = list_of(as_viewer)
+    before = region.rows
     fake_service.fails(httpx.ConnectError)
-    part = html_of(as_viewer, poll.attributes["hx-get"], "row-poll-0")
-    assert "The last check failed." in text(part)
-    assert poll_in(part)
+    assert region.refresh().rows == before
+    assert region.is_moving
 
 
 # Export

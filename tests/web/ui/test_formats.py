@@ -68,7 +68,7 @@ def test_exports_are_the_same_in_every_format(as_viewer: Client, url: str) -> No
 
 def test_formats_cost_no_query(as_viewer: Client, django_assert_max_num_queries: Any) -> None:
     shell_state()  # counted once for the pages of a while
-    # The session, the user, two of their rights, the count of the bell, and the views.
+    # The session, the user, two of their rights, the feed, the count of the bell, and the views.
     with django_assert_max_num_queries(7):
         as_viewer.get("/accounts/password/")
 

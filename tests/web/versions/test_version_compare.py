@@ -13,11 +13,13 @@ from dashboard.ledger.models import VersionRecord
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import AttemptResult, Target, begin, end
 from dashboard.ledger.recording import record_audiences, record_version
-from dashboard.operations.publish_progress import MAX_POLLS
+from dashboard.service.reading import read_audiences
 from tests.support import wire
+from tests.support.clock import Clock, stopped
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
-from tests.support.one_audience import get, serve
+from tests.support.live_page import Region
+from tests.support.one_audience import address, get, serve
 
 pytestmark = pytest.mark.django_db
 
@@ -245,14 +247,12 @@ def test_one_call_and_few_queries_make_the_page(
 ) -> None:
     get(as_viewer, "version-compare")
     three.sent.clear()
-    with django_assert_max_num_queries(16):
+    with django_assert_max_num_queries(17):
         get(as_viewer, "version-compare", **{"from": "previous", "to": "ver_3"})
     assert len(three.sent) == 1
 
 
 # While a version is in progress
-
-IDLE = "again, version-published from:body"
 
 
 def in_progress(**differs: Any) -> dict[str, Any]:
@@ -267,15 +267,14 @@ def live_audience() -> dict[str, Any]:
     return wire.audience(latestVersion=live, publishedVersion=live)
 
 
-def poll_in(page: str) -> dict[str, str]:
-    return next(e.attributes for e in elements(page) if e.attributes.get("id") == "compare-poll")
+def comparison(client: Client, **query: str) -> Region:
+    return Region(client, address("version-compare", **query), "comparison")
 
 
-def next_part(client: Client, page: str) -> str:
-    headers = {"HX-Request": "true", "HX-Target": "compare-poll"}
-    response = client.get(poll_in(page)["hx-get"], headers=headers)
-    assert response.status_code == 200
-    return response.text
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The time of day, which the test advances."""
+    return stopped(monkeypatch)
 
 
 def headings(html: str) -> list[str]:
@@ -284,68 +283,62 @@ def headings(html: str) -> list[str]:
 
 @pytest.mark.parametrize("query", [{}, {"from": "live", "to": "latest"}, {"layout": "text"}])
 def test_a_version_in_progress_is_followed_until_settled(
-    query: dict[str, str], fake_service: FakeService, as_viewer: Client
+    query: dict[str, str], fake_service: FakeService, as_viewer: Client, clock: Clock
 ) -> None:
     serve(fake_service, in_progress())
-    page = get(as_viewer, "version-compare", **query)
-    assert poll_in(page)["hx-trigger"] == f"load delay:4s, {IDLE}"
-    same = next_part(as_viewer, page)
-    assert "load delay:" in poll_in(same)["hx-trigger"]
-    assert "compare-facts" not in same
+    page = comparison(as_viewer, **query)
+    url = page.element.attributes["data-live-url"]
+    assert page.is_moving
     serve(fake_service, live_audience())
-    part = next_part(as_viewer, same)
-    assert poll_in(part)["hx-trigger"] == IDLE
-    assert "Version 2 live." in text(part)
+    clock.advance(3)
+    page.refresh()
+    assert not page.is_moving
     # The same two versions, whichever is live by now.
-    facts = text(part.split('id="compare-facts"')[1])
+    facts = text(page.html.split('id="compare-facts"')[1])
     assert "Field Version 1 Version 2" in facts
-    assert "Queued" not in text(part)
-    assert poll_in(part)["hx-get"].startswith(poll_in(page)["hx-get"].split("&was=")[0])
+    assert "Queued" not in page.text
+    assert page.element.attributes["data-live-url"] == url
+    assert "ver_1" in url
+    assert "ver_2" in url
 
 
 def test_badges_above_texts_follow_what_is_live(
-    fake_service: FakeService, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client, clock: Clock
 ) -> None:
     serve(fake_service, in_progress())
-    page = get(as_viewer, "version-compare")
-    assert headings(page) == ["Version 1 Live", "Version 2 Queued"]
+    page = comparison(as_viewer)
+    assert headings(page.html) == ["Version 1 Live", "Version 2 Queued"]
     serve(fake_service, live_audience())
-    assert headings(next_part(as_viewer, page)) == ["Version 1 Superseded", "Version 2 Live"]
+    clock.advance(3)
+    assert headings(page.refresh().html) == ["Version 1 Superseded", "Version 2 Live"]
 
 
 def test_the_publish_button_goes_once_published(
     fake_service: FakeService, as_publisher: Client
 ) -> None:
     serve(fake_service, wire.audience())
-    page = get(as_publisher, "version-compare")
-    assert poll_in(page)["hx-trigger"] == IDLE
-    assert "Publish version 2" in text(page)
+    page = comparison(as_publisher)
+    assert not page.is_moving
+    assert "Publish version 2" in page.text
     serve(fake_service, in_progress())
-    part = next_part(as_publisher, page)
-    assert "load delay:" in poll_in(part)["hx-trigger"]
-    assert "morph:#compare-head" in part
-    assert "Publish version 2" not in text(part)
+    read_audiences("page_1")
+    page.refresh()
+    assert page.is_moving
+    assert "Publish version 2" not in page.text
 
 
-def test_a_stuck_version_is_polled_rarely_and_not_forever(
-    fake_service: FakeService, as_viewer: Client
-) -> None:
+def test_a_stuck_version_is_not_read_forever(fake_service: FakeService, as_viewer: Client) -> None:
     serve(fake_service, in_progress(queuedAt="2026-03-01T09:00:00Z"))
-    page = get(as_viewer, "version-compare")
-    for _ in range(MAX_POLLS):
-        assert poll_in(page)["hx-trigger"] == f"load delay:60s, {IDLE}"
-        page = next_part(as_viewer, page)
-    assert poll_in(page)["hx-trigger"] == IDLE
-    assert "Version 2 is still queued. Auto-refresh stopped." in text(page)
+    assert not comparison(as_viewer).is_moving
 
 
-def test_a_failed_check_is_reported_and_polling_continues(
-    fake_service: FakeService, as_viewer: Client
+def test_a_failed_read_keeps_the_versions_and_is_repeated(
+    fake_service: FakeService, as_viewer: Client, clock: Clock
 ) -> None:
     serve(fake_service, in_progress())
-    page = get(as_viewer, "version-compare")
+    page = comparison(as_viewer)
+    before = headings(page.html)
     fake_service.fails(httpx.ConnectError)
-    part = next_part(as_viewer, page)
-    assert "Refresh failed." in text(part)
-    assert "hidden" not in poll_in(part)
-    assert "load delay:" in poll_in(part)["hx-trigger"]
+    clock.advance(3)
+    assert headings(page.refresh().html) == before
+    assert page.is_moving

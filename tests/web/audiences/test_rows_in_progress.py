@@ -1,4 +1,4 @@
-"""A page polls its versions in progress until they are settled."""
+"""An open page follows its versions in progress until they are settled."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,16 +14,24 @@ from dashboard.ledger.models import Attempt, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import AttemptResult, Target, begin, end
 from dashboard.ledger.recording import record_version
-from dashboard.operations.publish_progress import MAX_POLLS
+from dashboard.service.reading import read_audiences
 from tests.support import wire
+from tests.support.clock import Clock, stopped
 from tests.support.fake_service import FakeService
 from tests.support.html import elements
+from tests.support.live_page import Region
 from tests.support.one_audience import address, serve
-from tests.support.polled_page import IDLE, PolledPage
+from tests.support.polled_page import PolledPage
 
 pytestmark = pytest.mark.django_db
 
 PAGE = "/pages/page_1/"
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The time of day, which the test advances."""
+    return stopped(monkeypatch)
 
 
 def ago(**time: float) -> str:
@@ -40,38 +48,43 @@ def live_audience() -> dict[str, Any]:
     return wire.audience(latestVersion=live, publishedVersion=live)
 
 
-def open_page(client: Client, url: str = PAGE, name: str = "row-poll") -> PolledPage:
-    return PolledPage(client, url, name)
+def open_page(client: Client, url: str = PAGE, name: str = "audience-results") -> Region:
+    return Region(client, url, name)
 
 
 # The rows of a page's audiences
 
 
-def test_only_a_publish_here_starts_polling(fake_service: FakeService, as_viewer: Client) -> None:
+def test_nothing_in_progress_is_not_read_again(
+    fake_service: FakeService, as_viewer: Client
+) -> None:
     serve(fake_service, wire.audience())
-    assert open_page(as_viewer).trigger == IDLE
+    page = open_page(as_viewer)
+    assert not page.is_moving
+    assert {"audience:page_1", "release"} <= {*page.topics}
 
 
 @pytest.mark.parametrize("status", ["pending", "queued", "processing"])
-def test_one_poll_follows_all_rows_in_progress(
-    status: str, fake_service: FakeService, as_viewer: Client
+def test_one_read_follows_all_rows_in_progress(
+    status: str, fake_service: FakeService, as_viewer: Client, clock: Clock
 ) -> None:
     other = wire.audience(audienceId="aud_2")
     serve(fake_service, other, moving(status))
     page = open_page(as_viewer)
-    assert page.html.count("load delay:") == 1
-    assert page.trigger == f"load delay:4s, {IDLE}"
-    same = page.next()
-    assert same.rows == []
-    assert "audiences-announcement" not in same.html
+    assert page.is_moving
+    before = page.rows
+    assert page.refresh().rows == before
     serve(fake_service, other, live_audience())
     fake_service.sent.clear()
-    part = same.next()
+    clock.advance(3)
+    page.refresh()
     assert len(fake_service.sent) == 1
-    (row,) = part.rows
-    assert "2 Live 2 Live" in row.replace("\u2002", " ")
-    assert "Brightwater Foods: version 2 live, version 2 live." in part.text
-    assert part.trigger == IDLE
+    assert sum("2 Live 2 Live" in shown(row) for row in page.rows) == 1
+    assert not page.is_moving
+
+
+def shown(row: str) -> str:
+    return row.replace("\u2002", " ")
 
 
 def test_an_interrupted_publish_offers_a_check(
@@ -88,92 +101,83 @@ def test_an_interrupted_publish_offers_a_check(
     serve(fake_service, wire.audience())
     page = open_page(as_publisher)
     assert "View progress" in page.rows[-1]
+    assert page.is_moving
     Attempt.objects.update(sent_at=datetime.now(UTC) - timedelta(minutes=5))
-    (row,) = page.next().rows
-    assert "Check" in row
-    page = open_page(as_publisher)
-    assert "Check" in page.rows[-1]
-    assert page.trigger == IDLE
+    assert "Check" in page.refresh().rows[-1]
+    assert not page.is_moving
     assert Operation.objects.get().outcome == Outcome.SENDING, "shown as unknown, not written"
 
 
-def test_a_row_outside_the_filter_is_still_polled(
-    fake_service: FakeService, as_viewer: Client
+def test_a_row_that_left_the_filter_is_still_followed(
+    fake_service: FakeService, as_viewer: Client, clock: Clock
 ) -> None:
     serve(fake_service, moving(), wire.audience(audienceId="aud_2"))
     page = open_page(as_viewer, f"{PAGE}?status=queued")
+    assert len(page.rows) == 1
     serve(fake_service, live_audience(), moving() | {"audienceId": "aud_2"})
-    part = page.next()
-    assert len(part.rows) == 1
-    assert "2 Live 2 Live" in part.rows[0].replace("\u2002", " ")
+    clock.advance(3)
+    fits, left = page.refresh().rows
+    assert "Queued" in fits
+    assert "2 Live 2 Live" in shown(left)
+    assert "data-left" in page.html.split(page.row_ids[0])[1]
 
 
-def test_a_row_published_elsewhere_updates_on_the_next_poll(
+def test_a_row_published_elsewhere_follows_what_was_recorded(
     fake_service: FakeService, as_viewer: Client
 ) -> None:
     serve(fake_service, wire.audience())
     page = open_page(as_viewer)
     serve(fake_service, moving())
-    part = page.next()
-    assert "Queued" in part.rows[0]
-    assert "load delay:" in part.trigger
+    read_audiences("page_1")
+    fake_service.sent.clear()
+    assert "Queued" in page.refresh().rows[0]
+    assert page.is_moving
+    assert fake_service.sent == [], "whoever recorded it has read it"
 
 
-def test_a_rollback_is_polled_without_a_listed_version(
-    fake_service: FakeService, as_viewer: Client
+def test_what_the_service_no_longer_lists_is_gone(
+    fake_service: FakeService, as_viewer: Client, clock: Clock
+) -> None:
+    serve(fake_service, wire.audience(), wire.audience(audienceId="aud_2"))
+    page = open_page(as_viewer)
+    assert len(page.rows) == 2
+    clock.advance(120)
+    serve(fake_service, wire.audience())
+    read_audiences("page_1")
+    assert len(page.refresh().rows) == 1
+
+
+def test_a_rollback_is_followed_without_a_listed_version(
+    fake_service: FakeService, as_viewer: Client, clock: Clock
 ) -> None:
     older = wire.version(versionId="ver_0", versionNumber=0, status="queued", queuedAt=ago())
     record_version("page_1", AudienceVersion.model_validate(older))
     serve(fake_service, wire.audience())
     page = open_page(as_viewer)
-    assert "load delay:" in page.trigger
+    assert page.is_moving
     live = wire.live_version(versionId="ver_0", versionNumber=0)
     serve(fake_service, wire.audience(publishedVersion=live))
-    part = page.next()
-    assert len(part.rows) == 1
-    assert part.trigger == IDLE
+    clock.advance(3)
+    assert len(page.refresh().rows) == 1
+    assert not page.is_moving
 
 
-def test_a_stuck_version_is_polled_rarely_and_not_forever(
-    fake_service: FakeService, as_viewer: Client
-) -> None:
+def test_a_stuck_version_is_not_read_forever(fake_service: FakeService, as_viewer: Client) -> None:
     serve(fake_service, moving(queuedAt="2026-03-01T09:00:00Z"))
-    page = open_page(as_viewer)
-    for _ in range(MAX_POLLS):
-        assert page.trigger == f"load delay:60s, {IDLE}"
-        page = page.next()
-    assert page.trigger == IDLE
-    assert "Auto-refresh stopped." in page.text
+    assert not open_page(as_viewer).is_moving
 
 
-def test_a_failed_poll_says_so_and_polling_continues(
-    fake_service: FakeService, as_viewer: Client
+def test_a_failed_read_says_so_and_is_repeated(
+    fake_service: FakeService, as_viewer: Client, clock: Clock
 ) -> None:
     serve(fake_service, moving())
     page = open_page(as_viewer)
     fake_service.fails(httpx.ConnectError)
-    part = page.next()
-    assert "The last check failed." in part.text
-    assert "hidden" not in part.poll.attributes
+    clock.advance(3)
+    assert "Showing the last known audiences" in page.refresh().text
+    assert page.is_moving
     serve(fake_service, live_audience())
-    assert "hidden" in part.next().poll.attributes
-
-
-@pytest.mark.parametrize("rows", ["", "x", "-", "a-b-c.d", "." * 99, "²-²"])
-def test_invalid_rows_are_ignored(rows: str, fake_service: FakeService, as_viewer: Client) -> None:
-    serve(fake_service, moving())
-    part = PolledPage(
-        as_viewer, f"{PAGE}?{urlencode({'rows': rows, 'polls': rows})}", "row-poll", is_partial=True
-    )
-    assert part.rows == []
-
-
-def test_an_audience_without_an_id_is_in_no_poll(
-    fake_service: FakeService, as_viewer: Client
-) -> None:
-    nameless = {key: value for key, value in moving().items() if key != "audienceId"}
-    serve(fake_service, nameless, nameless)
-    assert "rows=&" in open_page(as_viewer).poll_url
+    assert "last known" not in page.refresh().text
 
 
 # The head of an audience's pages
@@ -181,25 +185,24 @@ def test_an_audience_without_an_id_is_in_no_poll(
 
 @pytest.mark.parametrize("name", ["audience-detail", "version-publish"])
 def test_the_head_follows_a_version_in_progress(
-    name: str, fake_service: FakeService, as_publisher: Client
+    name: str, fake_service: FakeService, as_publisher: Client, clock: Clock
 ) -> None:
     serve(fake_service, moving())
     at = address(name, *(["ver_1"] if name == "version-publish" else []))
-    page = open_page(as_publisher, at, "head-poll")
-    assert page.trigger == f"load delay:4s, {IDLE}"
-    same = page.next()
-    assert "head-state" not in same.html
+    page, texts = (open_page(as_publisher, at, name) for name in ("audience-head", "live"))
+    assert page.is_moving
     serve(fake_service, live_audience())
-    part = same.next()
-    assert "Version 2 live" in part.text
-    assert "queued" not in part.text
-    assert part.trigger == IDLE
+    clock.advance(3)
+    page.refresh()
+    assert "Version 2 live" in page.text
+    assert "queued" not in page.text
+    assert not page.is_moving
     # The dialog is shown over the same page.
-    assert "morph:#live" in part.html
+    assert "Version 2" in texts.refresh().text
 
 
 def test_the_head_of_a_conversation_follows_it_too(
-    fake_service: FakeService, as_viewer: Client
+    fake_service: FakeService, as_viewer: Client, clock: Clock
 ) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("/audiences"):
@@ -207,13 +210,10 @@ def test_the_head_of_a_conversation_follows_it_too(
         return httpx.Response(200, json=wire.conversation())
 
     fake_service.answer = answer
-    page = open_page(as_viewer, address("conversation"), "head-poll")
+    page = open_page(as_viewer, address("conversation"), "audience-head")
     serve(fake_service, live_audience())
-    part = page.next()
-    assert "Version 2 live" in part.text
-    # The count of pending changes is the conversation's, and stays.
-    assert "morph:#head-state" in part.html
-    assert 'id="head"' not in part.html
+    clock.advance(3)
+    assert "Version 2 live" in page.refresh().text
 
 
 # Pending changes, counted on the other pages of the audience
@@ -226,7 +226,7 @@ def test_pending_changes_are_counted_outside_of_the_conversation(
     serve(fake_service, wire.audience())
     page = open_page(as_viewer, address(name), "tab-counts")
     assert not any("messages" in request.url.path for request in fake_service.sent)
-    tab = page.poll.attributes
+    tab = page.element.attributes
     assert tab["hx-trigger"] == "load"
     change = {"changeId": "c1", "previousValue": "a", "newValue": "b"}
     body = wire.conversation(pendingChanges=[change, change])
@@ -254,7 +254,7 @@ def test_an_operation_is_polled_until_settled(as_viewer: Client, paula: User) ->
         operation_key="k1", actor=paula, kind=OperationKind.PUBLISH_VERSION, target=target, body={}
     )
     assert attempt
-    page = open_page(as_viewer, "/activity/", "operation-poll")
+    page = PolledPage(as_viewer, "/activity/", "operation-poll")
     same = page.next()
     assert "load delay:" in same.trigger
     assert "<summary" not in same.html

@@ -1,4 +1,4 @@
-"""A page that was read because of an event: polls get the ledger's state, for 2 seconds."""
+"""A page that was read lately, by whomever: open pages get the ledger's state, for 3 seconds."""
 
 from collections.abc import Callable
 
@@ -10,12 +10,13 @@ from dashboard.releases.hinted_reads import read_hinted
 from dashboard.webhooks.hints import take_hint
 from tests.support.clock import Clock, stopped
 from tests.support.fake_service import FakeService
+from tests.support.live_page import BACKGROUND
 from tests.support.many_audiences import ManyAudiences
 
-POLLS = {
-    "/pages/page_1/": "row-poll",
-    "/pages/page_1/audiences/aud_1/": "head-poll",
-    "/pages/page_1/audiences/aud_1/versions/": "watch",
+REGIONS = {
+    "/pages/page_1/": "audience-results",
+    "/pages/page_1/audiences/aud_1/": "audience-head",
+    "/pages/page_1/audiences/aud_1/versions/": "history",
 }
 
 
@@ -37,19 +38,19 @@ def calls(as_viewer: Client, fake_service: FakeService, clock: Clock) -> Callabl
     return lambda: len(service.paths)
 
 
-@pytest.mark.parametrize("path", POLLS)
-def test_a_poll_right_after_an_event_calls_nothing(
+@pytest.mark.parametrize("path", REGIONS)
+def test_a_refresh_right_after_an_event_calls_nothing(
     calls: Callable[[], int], as_viewer: Client, clock: Clock, path: str
 ) -> None:
-    htmx = {"HX-Request": "true", "HX-Target": POLLS[path]}
+    htmx = BACKGROUND | {"HX-Target": REGIONS[path], "X-Moving": "1"}
     assert as_viewer.get(path, headers=htmx).status_code == 200
     assert calls() == 0
-    clock.advance(2)
+    clock.advance(3)
     as_viewer.get(path, headers=htmx)
     assert calls() == 1
 
 
-@pytest.mark.parametrize("path", POLLS)
+@pytest.mark.parametrize("path", REGIONS)
 def test_opening_a_page_reads_it_whatever_an_event_did(
     calls: Callable[[], int], as_viewer: Client, path: str
 ) -> None:
