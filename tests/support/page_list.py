@@ -1,9 +1,8 @@
-"""The list of pages: its rows as the service returns them, and its HTML."""
+"""The list of pages: its rows as the service returns them."""
 
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.test import Client
 
 from dashboard.contract.pages import PageItem
 from dashboard.contract.resource import ListEnvelope
@@ -20,13 +19,6 @@ def record(*items: dict[str, Any], total: int | None = None) -> None:
 
 def numbered(number: int, **differs: Any) -> dict[str, Any]:
     return wire.page(pageId=f"page_{number}", name=f"Page number {number}", **differs)
-
-
-def get(client: Client, address: str, target: str = "") -> str:
-    headers = {"HX-Request": "true", "HX-Target": target} if target else {}
-    response = client.get(address, headers=headers)
-    assert response.status_code == 200
-    return response.text
 
 
 def dated(number: int, day: int) -> dict[str, Any]:

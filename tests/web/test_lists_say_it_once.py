@@ -7,8 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from tests.support.fake_service import FakeService
-from tests.support.html import text
-from tests.support.page_list import get
+from tests.support.html import page_html, page_text
 from tests.support.seeding import seed_view
 from tests.web.every_page import answer
 
@@ -18,7 +17,7 @@ pytestmark = pytest.mark.django_db
 def test_one_screen_has_one_time_of_update(as_viewer: Client, fake_service: FakeService) -> None:
     fake_service.answer = answer
     for address in ("/audiences/", "/pages/", "/pages/?q=fleet&sort=name", "/pages/page_1/"):
-        page = text(get(as_viewer, address))
+        page = page_text(as_viewer, address)
         body = page[page.index("Updated ") :]
         assert not re.search(r"[Uu]pdated \d", body.replace("Updated ", "", 1)), address
 
@@ -28,7 +27,7 @@ def test_viewers_have_no_empty_columns(
 ) -> None:
     fake_service.answer = answer
     columns = [
-        get(client, "/pages/page_1/").count('class="actions"')
+        page_html(client, "/pages/page_1/").count('class="actions"')
         for client in (as_viewer, as_publisher)
     ]
     assert columns[0] == 0
@@ -38,7 +37,9 @@ def test_viewers_have_no_empty_columns(
 def test_instant_filters_have_no_apply_button(as_viewer: Client, fake_service: FakeService) -> None:
     fake_service.answer = answer
     for address in ("/audiences/", "/pages/"):
-        html = re.sub(r"<noscript>.*?</noscript>", "", get(as_viewer, address), flags=re.DOTALL)
+        html = re.sub(
+            r"<noscript>.*?</noscript>", "", page_html(as_viewer, address), flags=re.DOTALL
+        )
         assert html.count(">Apply</button>") == 1, address  # That of the display.
 
 
@@ -47,5 +48,7 @@ def test_a_saved_view_is_not_offered_again(
 ) -> None:
     seed_view(vera, query="live=changed")
     form_opens = 'popovertarget="save-view">'
-    assert get(as_viewer, "/audiences/?live=changed").count(form_opens) == 2  # New view, Cancel.
-    assert get(as_viewer, "/audiences/?live=live").count(form_opens) == 3
+    assert (
+        page_html(as_viewer, "/audiences/?live=changed").count(form_opens) == 2
+    )  # New view, Cancel.
+    assert page_html(as_viewer, "/audiences/?live=live").count(form_opens) == 3

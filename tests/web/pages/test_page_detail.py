@@ -16,7 +16,8 @@ from dashboard.ledger.operations import AttemptResult, Target, begin, end
 from tests.support import wire
 from tests.support.clock import stopped
 from tests.support.fake_service import Answer, FakeService
-from tests.support.html import elements, page_html, response_text, text
+from tests.support.html import elements, text
+from tests.support.service_page import ServicePage
 
 FULL = wire.page(
     actions=[
@@ -52,13 +53,21 @@ def serving(page: dict[str, Any], *audiences: Any, **envelope: Any) -> Answer:
     return answer
 
 
-def get(client: Client, url: str = "/pages/page_1/", target: str = "") -> str:
-    return page_html(client, url, target)
+@pytest.fixture
+def detail(as_viewer: Client, fake_service: FakeService) -> ServicePage:
+    """The page in a viewer's browser."""
+    return ServicePage(as_viewer, fake_service, "/pages/page_1/")
 
 
-def test_a_page_shows_every_section(as_viewer: Client, fake_service: FakeService) -> None:
-    fake_service.answer = serving(FULL, wire.audience())
-    html = get(as_viewer)
+@pytest.fixture
+def publishers_page(as_publisher: Client, fake_service: FakeService) -> ServicePage:
+    """The page in a publisher's browser."""
+    return ServicePage(as_publisher, fake_service, "/pages/page_1/")
+
+
+def test_a_page_shows_every_section(detail: ServicePage) -> None:
+    detail.service.answer = serving(FULL, wire.audience())
+    html = detail.html()
     page_text = text(html)
     assert html.index("<b>First</b>") < html.index("<b>Second</b>")
     assert 'Second</b> <span class="chip">Header</span>' in " ".join(html.split())
@@ -71,66 +80,54 @@ def test_a_page_shows_every_section(as_viewer: Client, fake_service: FakeService
 
 
 def test_a_page_makes_two_calls_and_few_queries(
-    as_viewer: Client,
-    fake_service: FakeService,
+    detail: ServicePage,
     django_assert_max_num_queries: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # A second later, the read of what has just changed would be dated.
     stopped(monkeypatch)
     many = [wire.audience(audienceId=f"aud_{n}", latestVersion=None) for n in range(400)]
-    fake_service.answer = serving(FULL, *many)
-    get(as_viewer)
-    fake_service.sent.clear()
+    detail.service.answer = serving(FULL, *many)
+    detail.html()
+    detail.service.sent.clear()
     with django_assert_max_num_queries(14):
-        get(as_viewer)
-    assert [request.url.path for request in fake_service.sent] == [
+        detail.html()
+    assert detail.paths == [
         "/v0/pages/page_1",
         "/v0/pages/page_1/audiences",
     ]
 
 
-PART = {"HX-Request": "true", "HX-Target": "audience-results"}
+def test_the_audiences_partial_makes_one_call(detail: ServicePage) -> None:
+    detail.service.answer = serving(FULL, wire.audience())
+    assert "Brightwater Foods" in detail.html(target="audience-results")
+    assert detail.paths == ["/v0/pages/page_1/audiences"]
 
 
-def test_the_audiences_partial_makes_one_call(as_viewer: Client, fake_service: FakeService) -> None:
-    fake_service.answer = serving(FULL, wire.audience())
-    assert "Brightwater Foods" in get(as_viewer, target="audience-results")
-    assert [request.url.path for request in fake_service.sent] == ["/v0/pages/page_1/audiences"]
+def test_the_audiences_of_a_missing_page_are_404(detail: ServicePage) -> None:
+    detail.service.answers(404, json={"detail": "Page not found."})
+    assert "Page not found." in detail.text("/pages/gone/", "audience-results", status=404)
 
 
-def test_the_audiences_of_a_missing_page_are_404(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
-    fake_service.answers(404, json={"detail": "Page not found."})
-    response = as_viewer.get("/pages/gone/", headers=PART)
-    assert response.status_code == 404
-    assert "Page not found." in response_text(response)
-
-
-def test_the_audiences_partial_says_that_they_could_not_load(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
-    fake_service.answer = lambda request: httpx.Response(
+def test_the_audiences_partial_says_that_they_could_not_load(detail: ServicePage) -> None:
+    detail.service.answer = lambda request: httpx.Response(
         500 if request.url.path.endswith("/audiences") else 200, json=FULL
     )
-    assert "Couldn’t load the audiences" in text(get(as_viewer, target="audience-results"))
+    assert "Couldn’t load the audiences" in detail.text(target="audience-results")
 
 
-def test_the_audiences_partial_falls_back_to_last_known(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
-    fake_service.answers(500)
-    assert as_publisher.get("/pages/page_1/", headers=PART).status_code == 502
+def test_the_audiences_partial_falls_back_to_last_known(publishers_page: ServicePage) -> None:
+    publishers_page.service.answers(500)
+    assert publishers_page.get(target="audience-results").status_code == 502
     record()
-    html = get(as_publisher, target="audience-results")
+    html = publishers_page.html(target="audience-results")
     assert "Brightwater Foods" in html
     assert "unavailable until the service responds" in text(html)
 
 
-def test_no_page_text_becomes_markup(as_viewer: Client, fake_service: FakeService) -> None:
-    fake_service.answer = serving(FULL, wire.audience(effectiveName="<img src=x>"))
-    html = get(as_viewer)
+def test_no_page_text_becomes_markup(detail: ServicePage) -> None:
+    detail.service.answer = serving(FULL, wire.audience(effectiveName="<img src=x>"))
+    html = detail.html()
     scripts = [tag.attributes for tag in elements(html, "script")]
     assert all(script.get("src", "").startswith("/static/") for script in scripts)
     links = [tag.attributes.get("href", "") for tag in elements(html, "a")]
@@ -139,26 +136,22 @@ def test_no_page_text_becomes_markup(as_viewer: Client, fake_service: FakeServic
     assert "<b>bold</b>" not in html
 
 
-def test_an_invalid_color_is_not_rendered(as_viewer: Client, fake_service: FakeService) -> None:
-    fake_service.answer = serving(wire.page(metadata={"themeColor": "url(https://evil)"}))
-    html = get(as_viewer)
+def test_an_invalid_color_is_not_rendered(detail: ServicePage) -> None:
+    detail.service.answer = serving(wire.page(metadata={"themeColor": "url(https://evil)"}))
+    html = detail.html()
     assert "url(https://evil)" in text(html)
     assert elements(html, "rect") == []
 
 
-def test_null_absent_and_empty_are_distinguished(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
-    fake_service.answer = serving(wire.page(metadata={"title": None, "author": ""}))
-    html = get(as_viewer)
+def test_null_absent_and_empty_are_distinguished(detail: ServicePage) -> None:
+    detail.service.answer = serving(wire.page(metadata={"title": None, "author": ""}))
+    html = detail.html()
     assert '<dt>title</dt><dd class="none">null</dd>' in html.replace("\n", "").replace("  ", "")
     assert "Not returned" in html
     assert "0 of 21 fields set" in text(html)
 
 
-def test_a_page_with_the_spec_minimum_is_shown(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_a_page_with_the_spec_minimum_is_shown(detail: ServicePage) -> None:
     page = wire.page(
         actions=[{}],
         actionCardWidgets=[{}],
@@ -171,43 +164,37 @@ def test_a_page_with_the_spec_minimum_is_shown(
         headerActionId="gone",
     )
     del page["footerLinks"]
-    fake_service.answer = serving(
+    detail.service.answer = serving(
         page, {}, wire.audience(latestVersion=None, publishedVersion=None)
     )
-    page_text = text(get(as_viewer))
+    page_text = detail.text()
     for words in ("Unnamed page", "evaporated", "hologram", "No action here has", "No content"):
         assert words in page_text
     assert "Not returned" in page_text
     assert "Unnamed audience" in page_text
 
 
-def test_an_unreadable_audience_does_not_hide_the_others(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_an_unreadable_audience_does_not_hide_the_others(detail: ServicePage) -> None:
     odd_version = wire.version(versionNumber=-9223372036854775809)
     broken = wire.audience(effectiveName="Odd Foods", latestVersion=odd_version)
-    fake_service.answer = serving(wire.page(metadata={"title": 7}), broken, wire.audience())
-    page_text = text(get(as_viewer))
+    detail.service.answer = serving(wire.page(metadata={"title": 7}), broken, wire.audience())
+    page_text = detail.text()
     assert "1 item could not be read Odd Foods items.0.latestVersion.versionNumber" in page_text
     assert "Brightwater Foods" in page_text
     assert "1 value could not be read metadata.title" in page_text
 
 
-def test_an_incomplete_list_of_audiences_says_so(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
-    fake_service.answer = serving(wire.page(), wire.audience(), hasMore=True, totalCount=120)
-    assert "1 of 120 audiences loaded; the API can’t return the rest" in text(get(as_viewer))
+def test_an_incomplete_list_of_audiences_says_so(detail: ServicePage) -> None:
+    detail.service.answer = serving(wire.page(), wire.audience(), hasMore=True, totalCount=120)
+    assert "1 of 120 audiences loaded; the API can’t return the rest" in detail.text()
 
 
-def test_a_page_without_audiences_says_so(as_viewer: Client, fake_service: FakeService) -> None:
-    fake_service.answer = serving(wire.page())
-    assert "No audiences yet" in text(get(as_viewer))
+def test_a_page_without_audiences_says_so(detail: ServicePage) -> None:
+    detail.service.answer = serving(wire.page())
+    assert "No audiences yet" in detail.text()
 
 
-def test_audiences_are_filtered_sorted_and_shown_in_steps(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_audiences_are_filtered_sorted_and_shown_in_steps(detail: ServicePage) -> None:
     many = [
         wire.audience(
             audienceId=f"aud_{n}",
@@ -217,45 +204,41 @@ def test_audiences_are_filtered_sorted_and_shown_in_steps(
         )
         for n in range(120)
     ]
-    fake_service.answer = serving(wire.page(), *many)
-    html = get(as_viewer, "/pages/page_1/?status=draft&sort=-name", target="audience-results")
+    detail.service.answer = serving(wire.page(), *many)
+    html = detail.html("?status=draft&sort=-name", "audience-results")
     assert "<h1" not in html
     assert html.count("<tr") == 11
     assert "Showing 10 of 60 matches" in text(html)
     assert "Show 50 more" in text(html)
     assert html.index("Name 119") < html.index("Name 117")
-    html = get(as_viewer, "/pages/page_1/?status=draft&sort=-name&show=60")
+    html = detail.html("?status=draft&sort=-name&show=60")
     assert "Showing 60 of 60 matches" in text(html)
-    html = get(as_viewer, "/pages/page_1/?q=name+11&show=100")
+    html = detail.html("?q=name+11&show=100")
     assert "Showing 11 of 11 matches" in text(html)
-    assert "No audiences match “zebra”" in text(get(as_viewer, "/pages/page_1/?q=zebra"))
+    assert "No audiences match “zebra”" in detail.text("?q=zebra")
 
 
-def test_audiences_are_filtered_whatever_the_accents(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_audiences_are_filtered_whatever_the_accents(detail: ServicePage) -> None:
     named = wire.audience(effectiveName="Hanseatic Kühllogistik")
-    fake_service.answer = serving(wire.page(), named, wire.audience(audienceId="b"))
-    assert "Showing 1 of 1 match" in text(get(as_viewer, "/pages/page_1/?q=kuhl"))
+    detail.service.answer = serving(wire.page(), named, wire.audience(audienceId="b"))
+    assert "Showing 1 of 1 match" in detail.text("?q=kuhl")
 
 
-def test_ten_audiences_are_shown_at_first(as_viewer: Client, fake_service: FakeService) -> None:
+def test_ten_audiences_are_shown_at_first(detail: ServicePage) -> None:
     many = [wire.audience(audienceId=f"aud_{n}") for n in range(34)]
-    fake_service.answer = serving(wire.page(audiencesCount=34), *many)
-    html = get(as_viewer)
+    detail.service.answer = serving(wire.page(audiencesCount=34), *many)
+    html = detail.html()
     before_context = html[: html.index('id="context"')]
     assert before_context.count("<tr") == 11
     assert "Showing 10 of 34 audiences" in text(before_context)
     more = next(e for e in elements(html, "a") if e.attributes.get("id") == "show-more")
     assert more.attributes["href"] == "?show=60#audiences"
-    assert "Showing 34 of 34 audiences" in text(get(as_viewer, "/pages/page_1/?show=60"))
+    assert "Showing 34 of 34 audiences" in detail.text("?show=60")
 
 
-def test_a_page_links_its_sections_above_its_audiences(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
-    fake_service.answer = serving(wire.page(), wire.audience())
-    html = get(as_viewer)
+def test_a_page_links_its_sections_above_its_audiences(detail: ServicePage) -> None:
+    detail.service.answer = serving(wire.page(), wire.audience())
+    html = detail.html()
     above = html[: html.index('<section class="section" id="audiences"')]
     anchors = [e.attributes["href"][1:] for e in elements(above, "a") if "href" in e.attributes]
     parts = ["audiences", "context", "actions", "widgets", "footer", "scripts", "metadata"]
@@ -263,17 +246,15 @@ def test_a_page_links_its_sections_above_its_audiences(
     assert all(f'id="{part}"' in html for part in parts)
 
 
-def test_audiences_are_filtered_by_their_flags(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_audiences_are_filtered_by_their_flags(detail: ServicePage) -> None:
     live = wire.live_version()
-    fake_service.answer = serving(
+    detail.service.answer = serving(
         wire.page(),
         wire.audience(audienceId="a", effectiveName="Up to date", latestVersion=live),
         wire.audience(audienceId="b", effectiveName="Written on", latestVersion=wire.version()),
         wire.audience(audienceId="c", effectiveName="Never live", publishedVersion=None),
     )
-    html = get(as_viewer, "/pages/page_1/?flag=changed", target="audience-results")
+    html = detail.html("?flag=changed", "audience-results")
     assert "Written on" in html
     assert "Up to date" not in html
     assert "Showing 1 of 1 match" in text(html)
@@ -281,14 +262,12 @@ def test_audiences_are_filtered_by_their_flags(
     assert "Draft (1)" in text(html)
 
 
-def test_the_live_version_is_marked_wherever_it_is(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_the_live_version_is_marked_wherever_it_is(detail: ServicePage) -> None:
     live = wire.live_version()
     older = wire.audience(audienceId="aud_1", latestVersion=wire.version())
     latest = wire.audience(audienceId="aud_2", latestVersion=live, publishedVersion=live)
-    fake_service.answer = serving(wire.page(), older, latest)
-    html = get(as_viewer)
+    detail.service.answer = serving(wire.page(), older, latest)
+    html = detail.html()
     rows = [row.partition("</tr>")[0] for row in html.split("<tr ")[2:4]]
     assert [text(row).count("Live") for row in rows] == [1, 2]
 
@@ -298,9 +277,7 @@ def steps(html: str) -> list[str]:
     return [part.split("</td>")[0] for part in html.split('<td role="cell" class="actions">')[1:]]
 
 
-def test_each_audience_offers_its_next_action(
-    as_publisher: Client, fake_service: FakeService
-) -> None:
+def test_each_audience_offers_its_next_action(publishers_page: ServicePage) -> None:
     live = wire.live_version()
     rows = [
         wire.audience(),
@@ -309,8 +286,8 @@ def test_each_audience_offers_its_next_action(
         wire.audience(audienceId="aud_4", latestVersion=wire.version(status="cancelled")),
         wire.audience(audienceId="aud_5", latestVersion=wire.version(status="archived")),
     ]
-    fake_service.answer = serving(wire.page(), *rows)
-    step_texts = [text(step) for step in steps(get(as_publisher))]
+    publishers_page.service.answer = serving(wire.page(), *rows)
+    step_texts = [text(step) for step in steps(publishers_page.html())]
     assert [words.split(" of ")[0] for words in step_texts] == [
         "Publish 2",
         "View progress",
@@ -325,16 +302,16 @@ def test_each_audience_offers_its_next_action(
     [({"status": "archived"}, {}), ({}, {"archivedAt": "2026-11-01T00:00:00Z"})],
 )
 def test_what_is_archived_is_not_offered_to_publish(
-    page: dict[str, str], audience: dict[str, str], as_publisher: Client, fake_service: FakeService
+    page: dict[str, str], audience: dict[str, str], publishers_page: ServicePage
 ) -> None:
-    fake_service.answer = serving(wire.page(**page), wire.audience(**audience))
-    [step] = steps(get(as_publisher))
+    publishers_page.service.answer = serving(wire.page(**page), wire.audience(**audience))
+    [step] = steps(publishers_page.html())
     assert text(step) == "—Nothing to publish"
 
 
-def test_a_viewer_is_not_offered_to_publish(as_viewer: Client, fake_service: FakeService) -> None:
-    fake_service.answer = serving(wire.page(), wire.audience())
-    html = get(as_viewer)
+def test_a_viewer_is_not_offered_to_publish(detail: ServicePage) -> None:
+    detail.service.answer = serving(wire.page(), wire.audience())
+    html = detail.html()
     assert "/publish/" not in html
     assert "Duplicate" not in html
 
@@ -343,7 +320,7 @@ def test_a_viewer_is_not_offered_to_publish(as_viewer: Client, fake_service: Fak
     ("outcome", "words"), [(Outcome.UNKNOWN, "Check"), (Outcome.REJECTED, "Retry")]
 )
 def test_a_failed_publish_appears_at_its_audience(
-    as_publisher: Client, paula: User, fake_service: FakeService, outcome: Outcome, words: str
+    publishers_page: ServicePage, paula: User, outcome: Outcome, words: str
 ) -> None:
     target = Target(page_id="page_1", audience_id="aud_1", version_id="ver_2")
     _, attempt = begin(
@@ -351,22 +328,22 @@ def test_a_failed_publish_appears_at_its_audience(
     )
     assert attempt
     end(attempt, AttemptResult(outcome))
-    fake_service.answer = serving(wire.page(), wire.audience())
-    assert words in steps(get(as_publisher))[0]
+    publishers_page.service.answer = serving(wire.page(), wire.audience())
+    assert words in steps(publishers_page.html())[0]
 
 
 def test_an_unchanged_audience_offers_each_user_their_own_action(
-    as_publisher: Client, as_viewer: Client, paula: User, fake_service: FakeService
+    publishers_page: ServicePage, detail: ServicePage, paula: User
 ) -> None:
-    fake_service.answer = serving(wire.page(), wire.audience())
-    assert "Publish 2" in text(steps(get(as_publisher))[0])
-    assert steps(get(as_viewer)) == []
+    publishers_page.service.answer = serving(wire.page(), wire.audience())
+    assert "Publish 2" in text(steps(publishers_page.html())[0])
+    assert steps(detail.html()) == []
     target = Target(page_id="page_1", audience_id="aud_1", version_id="ver_2")
     begin(
         operation_key="k", kind=OperationKind.PUBLISH_VERSION, actor=paula, target=target, body={}
     )
-    assert "View progress of version 2" in text(steps(get(as_publisher))[0])
-    assert steps(get(as_viewer)) == []
+    assert "View progress of version 2" in text(steps(publishers_page.html())[0])
+    assert steps(detail.html()) == []
 
 
 def record() -> None:
@@ -385,12 +362,12 @@ def record() -> None:
     ],
 )
 def test_an_outage_shows_last_known_and_disables_publishing(
-    as_publisher: Client, fake_service: FakeService, failure: Any
+    publishers_page: ServicePage, failure: Any
 ) -> None:
-    failure(fake_service)
-    assert as_publisher.get("/pages/page_1/").status_code in (502, 504)
+    failure(publishers_page.service)
+    assert publishers_page.get().status_code in (502, 504)
     record()
-    html = get(as_publisher)
+    html = publishers_page.html()
     assert "Showing the last known state" in text(html)
     assert "Brightwater Foods" in html
     assert "/publish/" not in html
@@ -399,42 +376,34 @@ def test_an_outage_shows_last_known_and_disables_publishing(
 
 @pytest.mark.parametrize("status", [404, 500])
 def test_audiences_that_do_not_load_leave_the_page_readable(
-    as_publisher: Client, fake_service: FakeService, status: int
+    publishers_page: ServicePage, status: int
 ) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("/audiences"):
             return httpx.Response(status, json={"detail": "No list today"})
         return httpx.Response(200, json=FULL)
 
-    fake_service.answer = answer
-    page_text = text(get(as_publisher))
+    publishers_page.service.answer = answer
+    page_text = publishers_page.text()
     assert "Couldn’t load the audiences" in page_text
     assert "No list today" in page_text
     assert "Carriers" in page_text
 
 
-def test_a_page_that_does_not_exist_is_not_found(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
-    fake_service.answers(404, json={"detail": "Page not found."})
-    response = as_viewer.get("/pages/gone/")
-    assert response.status_code == 404
-    assert "Page not found." in response_text(response)
+def test_a_page_that_does_not_exist_is_not_found(detail: ServicePage) -> None:
+    detail.service.answers(404, json={"detail": "Page not found."})
+    assert "Page not found." in detail.text("/pages/gone/", status=404)
 
 
-def test_an_id_of_any_characters_is_requested_unchanged(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
-    fake_service.answer = serving(wire.page(pageId="a/b ?"))
-    html = get(as_viewer, "/pages/a%252Fb%2520%253F/")
-    assert fake_service.sent[0].url.raw_path == b"/v0/pages/a%2Fb%20%3F"
+def test_an_id_of_any_characters_is_requested_unchanged(detail: ServicePage) -> None:
+    detail.service.answer = serving(wire.page(pageId="a/b ?"))
+    html = detail.html("/pages/a%252Fb%2520%253F/")
+    assert detail.service.sent[0].url.raw_path == b"/v0/pages/a%2Fb%20%3F"
     assert "/v0/pages/a%2Fb%20%3F" in text(html)
     assert "fake-service-key" not in html
 
 
-def test_link_groups_and_logos_are_shown_whole(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_link_groups_and_logos_are_shown_whole(detail: ServicePage) -> None:
     page = wire.page(
         footerLinks=[
             {
@@ -460,8 +429,8 @@ def test_link_groups_and_logos_are_shown_whole(
             }
         ],
     )
-    fake_service.answers(200, json=page)
-    html = as_viewer.get("/pages/page_1/").text
+    detail.service.answers(200, json=page)
+    html = detail.html()
     words = text(html)
     for label in (
         "grp",
@@ -476,9 +445,9 @@ def test_link_groups_and_logos_are_shown_whole(
     assert not elements(html, "img")
 
 
-def test_the_json_can_be_copied_as_returned(as_viewer: Client, fake_service: FakeService) -> None:
-    fake_service.answers(200, json=wire.page(unheard='"of" <b>'))
-    html = as_viewer.get("/pages/page_1/").text
+def test_the_json_can_be_copied_as_returned(detail: ServicePage) -> None:
+    detail.service.answers(200, json=wire.page(unheard='"of" <b>'))
+    html = detail.html()
     copied = [
         t.attributes["data-copy"] for t in elements(html, "button") if "data-copy" in t.attributes
     ]
@@ -491,29 +460,27 @@ def test_the_json_can_be_copied_as_returned(as_viewer: Client, fake_service: Fak
     [("https://i.example/og.png", True), ("javascript:alert(1)", False), (None, False)],
 )
 def test_an_image_is_linked_and_never_loaded(
-    as_viewer: Client, fake_service: FakeService, url: str | None, opens: bool
+    detail: ServicePage, url: str | None, opens: bool
 ) -> None:
-    fake_service.answers(200, json=wire.page(metadata={"ogImageUrl": url}))
-    html = as_viewer.get("/pages/page_1/").text
+    detail.service.answers(200, json=wire.page(metadata={"ogImageUrl": url}))
+    html = detail.html()
     assert ("Open image" in html) is opens
     assert not [t for t in elements(html) if t.attributes.get("src", "").startswith("http")]
 
 
-def test_a_slow_request_does_not_overwrite_a_later_one(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_a_slow_request_does_not_overwrite_a_later_one(detail: ServicePage) -> None:
     now = serving(FULL | {"name": "New"}, wire.audience(effectiveName="New audience"))
     long_ago = serving(FULL | {"name": "Old"}, wire.audience(effectiveName="Old audience"))
 
     def answer(request: httpx.Request) -> httpx.Response:
-        fake_service.answer = now
-        get(as_viewer)
-        fake_service.answer = answer
+        detail.service.answer = now
+        detail.html()
+        detail.service.answer = answer
         return long_ago(request)
 
-    fake_service.answer = answer
-    get(as_viewer)
-    fake_service.fails(httpx.ConnectError)
-    last_known = text(get(as_viewer))
+    detail.service.answer = answer
+    detail.html()
+    detail.service.fails(httpx.ConnectError)
+    last_known = detail.text()
     assert "New audience" in last_known
     assert "Old" not in last_known

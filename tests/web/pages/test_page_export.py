@@ -6,8 +6,8 @@ from django.test import Client
 from tests.support import wire
 from tests.support.csv_files import csv_lines
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, text
-from tests.support.page_list import dated, get, numbered, record
+from tests.support.html import elements, page_html, text
+from tests.support.page_list import dated, numbered, record
 
 
 def lines_of(client: Client, address: str) -> list[list[str]]:
@@ -70,14 +70,14 @@ def test_the_button_shows_the_coverage(
     as_viewer: Client, fake_service: FakeService, address: str, total: int, label: str
 ) -> None:
     record(numbered(1), numbered(2), total=total)
-    html = get(as_viewer, address)
+    html = page_html(as_viewer, address)
     assert label in text(html)
     assert export_link(html) == address.replace("/pages/", "/pages/export.csv")
 
 
 def test_the_button_is_updated_with_a_search(as_viewer: Client, fake_service: FakeService) -> None:
     record(dated(1, 2), dated(2, 3))
-    html = get(as_viewer, "/pages/?q=number+2", target="results")
+    html = page_html(as_viewer, "/pages/?q=number+2", target="results")
     assert 'id="page-export" hx-swap-oob="innerHTML"' in html
     assert export_link(html) == "/pages/export.csv?q=number+2"
     assert "Export 1 as CSV" in text(html)
@@ -85,7 +85,7 @@ def test_the_button_is_updated_with_a_search(as_viewer: Client, fake_service: Fa
 
 def test_no_matches_offer_no_file(as_viewer: Client, fake_service: FakeService) -> None:
     record(numbered(1))
-    assert "/pages/export.csv" not in get(as_viewer, "/pages/?q=zebra")
+    assert "/pages/export.csv" not in page_html(as_viewer, "/pages/?q=zebra")
 
 
 def test_a_file_requires_signing_in(client: Client) -> None:

@@ -11,8 +11,8 @@ from django.test import Client
 from dashboard.ledger.models.operations import Outcome
 from tests.support import wire
 from tests.support.fake_service import FakeService
-from tests.support.html import response_text, text
-from tests.support.page_list import get, numbered, publish, record
+from tests.support.html import page_html, page_text, response_text, text
+from tests.support.page_list import numbered, publish, record
 from tests.support.seeding import seed_audiences, seed_pages
 
 pytestmark = pytest.mark.django_db
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 def side_of(client: Client, address: str = "/activity/") -> str:
     """Return the words of the navigation's sections, counted now."""
     cache.clear()
-    html = get(client, address)
+    html = page_html(client, address)
     return text(html[html.index('<div class="nav">') : html.index('<div class="nav" id="pins"')])
 
 
@@ -68,7 +68,7 @@ def test_the_counts_are_cached_across_pages(
     assert "1,204" in side_of(as_viewer, "/people/")
     # The session, the user, two of their rights, the feed, the count of the bell, and the views.
     with django_assert_max_num_queries(7):
-        assert "1,204" in get(as_viewer, "/people/")
+        assert "1,204" in page_html(as_viewer, "/people/")
 
 
 def test_anonymous_visitors_see_no_counts(client: Client, fake_service: FakeService) -> None:
@@ -84,7 +84,7 @@ def test_a_count_is_a_minimum_until_audiences_are_loaded(
     seed_audiences(wire.audience(), wire.audience(audienceId="aud_2"), page_id="page_0")
     assert " Audiences 2+ " in side_of(as_viewer)
     for address in ("/", "/audiences/"):
-        page = text(get(as_viewer, address))
+        page = page_text(as_viewer, address)
         assert page.count("2+") >= 2, address
 
 
@@ -92,9 +92,9 @@ def test_the_counts_follow_a_press_at_once(
     as_administrator: Client, ada: User, fake_service: FakeService
 ) -> None:
     seed_pages(wire.page())
-    get(as_administrator, "/activity/")
+    page_html(as_administrator, "/activity/")
     publish(ada, "ver_1", Outcome.UNKNOWN)
-    assert "1 needs attention" not in text(get(as_administrator, "/activity/"))
+    assert "1 needs attention" not in page_text(as_administrator, "/activity/")
     what = {"page_id": "page_1", "audience_id": "", "followed": "1"}
     headers = {"HX-Request": "true", "HX-Target": "follow"}
     response = as_administrator.post("/notifications/follow/", what, headers=headers)
@@ -106,9 +106,9 @@ def test_another_process_counts_anew_after_a_press(
     as_viewer: Client, vera: User, fake_service: FakeService
 ) -> None:
     as_viewer.post("/accounts/theme/", {"theme": "dark"})
-    get(as_viewer, "/activity/")
+    page_html(as_viewer, "/activity/")
     publish(vera, "ver_1", Outcome.UNKNOWN)
-    assert "1 needs attention" in text(get(as_viewer, "/activity/"))
+    assert "1 needs attention" in page_text(as_viewer, "/activity/")
 
 
 def test_a_press_succeeds_though_counting_fails(
