@@ -95,9 +95,9 @@ async function refresh(region) {
   const html = await request(url, region, headersOf(region)).then((response) => response.text(), () => "");
   const page = parse(html);
   const wanted = page.getElementById(region.id);
-  // Meanwhile the user may have gone on, filtered the list, or loads more of it.
+  // Meanwhile the user may have gone on, filtered the list, or corrects a form.
   const isOld = !region.isConnected || url !== regionUrl(region);
-  if (!wanted || isOld || region.matches(":has(.htmx-request, [hx-trigger^=load])")) return [];
+  if (!wanted || isOld || region.matches(":has(.htmx-request, [hx-trigger^=load], [data-autofocus])")) return [];
   delete region.dataset.stale;
   if (page.title) document.title = page.title;
   for (const part of page.querySelectorAll("[hx-swap-oob]")) replaceElsewhere(part);

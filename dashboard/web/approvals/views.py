@@ -3,20 +3,18 @@
 from typing import Any
 
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET
-from django_htmx.http import reswap, retarget
 
 from dashboard.approvals.models import MAX_NOTE, ApprovalRequest
 from dashboard.notifications.recipients import unreachable_approvers
-from dashboard.releases.models import ReleaseState
 from dashboard.web.approvals.listing import APPROVALS, badge_of, next_to_decide, read_list
 from dashboard.web.approvals.request_page import read_request_page
 from dashboard.web.lists.state import ListState
-from dashboard.web.releases.progress import PROGRESS_POLL, progress_context
+from dashboard.web.releases.progress import progress_context
 from dashboard.web.releases.summary import summarize
-from dashboard.web.ui.htmx import Request, render_partial, wants_partial
+from dashboard.web.ui.htmx import Request, render_partial
 
 
 @require_GET
@@ -65,8 +63,5 @@ def show_request(
     if page.release and page.is_started:
         page_url = reverse("approval-detail", args=[approval.pk])
         context |= progress_context(request, summarize(page.release), page_url=page_url)
-        if wants_partial(request, (PROGRESS_POLL,)) and page.release.state != ReleaseState.RUNNING:
-            response = render(request, "approvals/detail.html#approval", context)
-            return reswap(retarget(response, "#approval"), "outerHTML")
-    parts, status = ("detail", PROGRESS_POLL), 422 if problem else 200
+    parts, status = ("detail", "approval"), 422 if problem else 200
     return render_partial(request, "approvals/detail.html", context, parts=parts, status=status)

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from zlib import crc32
 
 from django.db.models import F, QuerySet
 from django.db.models.functions import Coalesce
@@ -80,13 +79,6 @@ class Agenda:
             )
             for release in rows
         )
-
-    @property
-    def digest(self) -> str:
-        """What is shown, in short: to tell whether a poll found anything new."""
-        rows = [row for group in self.groups for row in group.rows]
-        content = [(row.release.pk, row.release.state, row.result, row.reviewed) for row in rows]
-        return f"{crc32(repr(content).encode()):x}"
 
     @property
     def next_scheduled(self) -> Release | None:

@@ -25,14 +25,10 @@ from dashboard.releases.next_drafts import (
 )
 from dashboard.text_diff import compare_texts
 from dashboard.web.releases.summary import ITEM_BADGES, Badge, ReleaseSummary
-from dashboard.web.ui.htmx import Request, wants_partial
-from dashboard.web.ui.polling import wait_s
-from dashboard.web.ui.query_params import int_param
+from dashboard.web.ui.htmx import Request
 
-PROGRESS_POLL = "progress-poll"
 MAX_EXCERPTS = 20
 """Items of a rollback of which the text is shown. Source: our choice."""
-"""The partial that polls while a release runs."""
 FEW = 3
 """Rows of a group in which nothing needs attention, until all are requested."""
 MANY = 20
@@ -159,18 +155,8 @@ def read_progress(
 
 
 def progress_context(request: Request, summary: ReleaseSummary, *, page_url: str) -> dict[str, Any]:
-    """Return the progress of a release, and when the page at `page_url` polls it again."""
-    is_poll = wants_partial(request, (PROGRESS_POLL,))
-    progress = read_progress(summary, request.GET, clock.now())
-    is_changed = is_poll and progress.sentence != request.GET.get("was", "")
-    polls = int_param(request.GET.get("polls", "")) + 1 if is_poll and not is_changed else 0
-    return {
-        "progress": progress,
-        "page_url": page_url,
-        "is_changed": is_changed,
-        "polls": polls,
-        "wait_s": wait_s(polls),
-    }
+    """Return the progress of a release that the page at `page_url` shows."""
+    return {"progress": read_progress(summary, request.GET, clock.now()), "page_url": page_url}
 
 
 @dataclass(frozen=True)

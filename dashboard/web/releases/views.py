@@ -8,18 +8,17 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
-from django_htmx.http import replace_url, reswap, retarget
+from django_htmx.http import replace_url
 
 from dashboard.releases.approval_subjects import approval_of
 from dashboard.releases.drafting import REVIEWABLE
 from dashboard.releases.errors import ReleaseError
-from dashboard.releases.models import Release, ReleaseState
+from dashboard.releases.models import Release
 from dashboard.releases.reviewing import light_items
 from dashboard.web.lists.state import ListState
 from dashboard.web.releases.board import ItemDetail, read_board
 from dashboard.web.releases.listing import RELEASES, list_owners, read_agenda
 from dashboard.web.releases.progress import (
-    PROGRESS_POLL,
     preview_retry,
     preview_rollback,
     progress_context,
@@ -27,11 +26,9 @@ from dashboard.web.releases.progress import (
 from dashboard.web.releases.summary import finished_rollbacks, summarize, worker_status
 from dashboard.web.ui.csv import Cell, csv_response
 from dashboard.web.ui.forms import resumed_form
-from dashboard.web.ui.htmx import Request, render_partial, wants_partial
-from dashboard.web.ui.polling import wait_s
-from dashboard.web.ui.query_params import int_param
+from dashboard.web.ui.htmx import Request, render_partial
 
-PARTS = ("detail", "check", PROGRESS_POLL)
+PARTS = ("detail", "release")
 EXPORT = (
     Cell("order", "position"),
     Cell("page", "page_name"),
@@ -57,31 +54,23 @@ _RELEASES = Release.objects.select_related("rolls_back", "approval")
 
 @require_GET
 def release_list(request: Request) -> HttpResponse:
-    """List releases by state and time, filtered by `?q= state= owner=`; poll while one runs."""
+    """List releases by state and time, filtered by `?q= state= owner=`."""
     state = ListState.parse(RELEASES, request.GET)
-    agenda = read_agenda(state)
-    polls = int_param(request.GET.get("polls", "")) + 1 if request.htmx.target == "poll" else 0
-    is_changed = agenda.digest != request.GET.get("was", "")
-    polls = 0 if is_changed else polls
     context = {
         "here": "releases",
         "state": state,
-        "agenda": agenda,
+        "agenda": read_agenda(state),
         "owners": list_owners(),
         "worker": worker_status(),
-        "polls": polls,
-        "wait_s": wait_s(polls),
-        "is_changed": is_changed,
     }
-    return render_partial(request, "releases/list.html", context, parts=("results", "poll"))
+    return render_partial(request, "releases/list.html", context, parts=("results", "scheduler"))
 
 
 @require_GET
 def release_detail(request: Request, release_id: int) -> HttpResponse:
     """Show the review board, or the progress and result of a release that was started.
 
-    `?item=` selects an item of the board, `?state=` shows all items of a group. The page polls
-    its partials "check" and "progress-poll" while a worker has something to do.
+    `?item=` selects an item of the board, `?state=` shows all items of a group.
     """
     release = get_object_or_404(_RELEASES, pk=release_id)
     if release.state in REVIEWABLE or "item" in request.GET:
@@ -103,15 +92,7 @@ def show_board(
 ) -> HttpResponse:
     release = get_object_or_404(_RELEASES, pk=release.pk)
     context = _board_context(request, release, params) | _entered_fields(request, error)
-    is_poll = wants_partial(request, ("check",))
-    polls = int_param(request.GET.get("polls", "")) + 1 if is_poll else 0
-    if context["board"].checked != int_param(request.GET.get("checking", "")):
-        polls = 0
-    context |= {"polls": polls, "wait_s": wait_s(polls)}
     status = 422 if error else 200
-    if is_poll and not context["board"].is_checking:
-        # All is checked: the whole board is shown again.
-        return _replace_release(request, context)
     if error and request.htmx.target == "detail":
         return render(request, "releases/detail.html#detail", context, status=status)
     return render_partial(request, "releases/detail.html", context, parts=PARTS, status=status)
@@ -139,8 +120,6 @@ def _board_context(request: Request, release: Release, params: Mapping[str, str]
         "chosen_version": "",
         "emergency_reason": "",
         "publishes_others": release.publishes_others,
-        "polls": 0,
-        "wait_s": None,
     }
 
 
@@ -188,9 +167,6 @@ def show_progress(
     request: Request, release: Release, *, error: ReleaseError | None = None
 ) -> HttpResponse:
     context = progress_page_context(request, release) | _entered_fields(request, error)
-    is_poll = wants_partial(request, (PROGRESS_POLL,))
-    if is_poll and release.state != ReleaseState.RUNNING:
-        return _replace_release(request, context)
     status = 422 if error else 200
     return render_partial(request, "releases/detail.html", context, parts=PARTS, status=status)
 
@@ -203,11 +179,6 @@ def progress_page_context(request: Request, release: Release) -> dict[str, Any]:
         "retry": preview_retry(context["summary"]),
         **progress_context(request, context["summary"], page_url=release_url(release)),
     }
-
-
-def _replace_release(request: Request, context: dict[str, Any]) -> HttpResponse:
-    response = render(request, "releases/detail.html#release", context)
-    return reswap(retarget(response, "#release"), "outerHTML")
 
 
 @require_GET

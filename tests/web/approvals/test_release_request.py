@@ -13,7 +13,8 @@ from dashboard.approvals.models import ApprovalRequest, RequestState
 from dashboard.releases.models import Release, ReleaseState
 from tests.conftest import logged_in, person
 from tests.support.clock import Clock
-from tests.support.html import elements, page_text, response_text, text
+from tests.support.html import page_text, response_text, text
+from tests.support.live_page import Region
 from tests.support.release_service import PublishingAudiences, work
 from tests.web.approvals.conftest import Ask, decide, new_rule, url
 from tests.web.releases.conftest import decide as decide_on_release
@@ -333,11 +334,6 @@ def test_the_link_survives_a_sign_in(ask: Ask, peter: User) -> None:
 # What becomes of it
 
 
-def poll_of(html: str) -> str:
-    [poll] = [e for e in elements(html, "p") if e.attributes.get("id") == "progress-poll"]
-    return poll.attributes.get("hx-get", "")
-
-
 def test_the_page_follows_until_the_version_is_live(
     ask: Ask, service: PublishingAudiences, as_peter: Client, clock: Clock
 ) -> None:
@@ -345,22 +341,19 @@ def test_the_page_follows_until_the_version_is_live(
     approval = ask(1)
     release = approval.releases.get()
     page_url = decide(as_peter, approval, "approve").url
-    html = as_peter.get(page_url).text
-    assert "Version 2 is being checked once more." in text(html)
-    assert poll_of(html).startswith(f"{page_url}?")
-    target = {"HX-Request": "true", "HX-Target": "progress-poll"}
+    page = Region(as_peter, page_url, "approval")
+    assert {f"approval:{approval.pk}", f"release:{release.pk}"} <= {*page.topics}
+    assert "Version 2 is being checked once more." in page.text
+    assert page.is_moving
     work(release, clock, minutes=0.1)
-    answer = as_peter.get(poll_of(html), headers=target)
-    assert "Version 2 is being published." in response_text(answer)
+    assert "Version 2 is being published." in page.refresh().text
     service.all_go_live()
     work(release, clock, minutes=1)
-    answer = as_peter.get(poll_of(answer.text), headers=target)
-    assert answer["HX-Retarget"] == "#approval"
-    assert "Version 2 is live since" in response_text(answer)
-    assert "Live when requested" in response_text(answer)
-    assert "Live now" not in response_text(answer)
-    assert "After publishing" not in response_text(answer)
-    assert poll_of(answer.text) == ""
+    assert "Version 2 is live since" in page.refresh().text
+    assert "Live when requested" in page.text
+    assert "Live now" not in page.text
+    assert "After publishing" not in page.text
+    assert not page.is_moving
 
 
 def test_a_decision_leads_to_the_next_request(

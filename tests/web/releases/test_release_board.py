@@ -10,6 +10,7 @@ from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release, request_check
 from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
 from tests.support.html import elements, page_text, response_text, text
+from tests.support.live_page import Region
 from tests.support.many_audiences import ManyAudiences
 from tests.web.releases.conftest import Draft, decide, hidden, url
 
@@ -173,26 +174,22 @@ def test_the_number_is_typed_above_twenty_five(
     assert ("Type 26 to publish now" in page_text(as_publisher, url(draft(count)))) is asks
 
 
-def test_progress_is_polled_until_the_first_check(
+def test_progress_is_followed_until_the_first_check(
     service: ManyAudiences, draft: Draft, as_publisher: Client
 ) -> None:
     release = draft(3)
     items = items_of(release)
     ReleaseItem.objects.filter(pk__in=[items[1].pk, items[2].pk]).update(checked_at=None, digest="")
     request_check(release)
-    html = as_publisher.get(url(release)).text
-    assert "Checking 1 of 3…" in text(html)
-    assert "Publish 3 now" not in text(html)
-    check = next(
-        element for element in elements(html, "div") if element.attributes.get("id") == "check"
-    )
-    headers = {"HX-Request": "true", "HX-Target": "check"}
-    address = check.attributes["hx-get"]
-    assert "Checking 1 of 3…" in response_text(as_publisher.get(address, headers=headers))
+    page = Region(as_publisher, url(release), "release")
+    assert f"release:{release.pk}" in page.topics
+    assert "Checking 1 of 3…" in page.text
+    assert "Publish 3 now" not in page.text
+    assert page.is_moving
+    assert "Checking 1 of 3…" in page.refresh().text
     check_release(release)
-    done = as_publisher.get(address, headers=headers)
-    assert done["HX-Retarget"] == "#release"
-    assert "Publish 3 now" in response_text(done)
+    assert "Publish 3 now" in page.refresh().text
+    assert not page.is_moving
 
 
 def test_an_empty_release_says_where_to_select(draft: Draft, as_publisher: Client) -> None:

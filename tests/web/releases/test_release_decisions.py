@@ -19,6 +19,7 @@ from dashboard.releases.worker import run_pending
 from dashboard.web.releases.progress import MAX_EXCERPTS
 from tests.support.csv_files import csv_rows
 from tests.support.html import elements, page_text, response_text, text
+from tests.support.live_page import Region
 from tests.support.many_audiences import ManyAudiences
 from tests.web.approvals.conftest import new_rule
 from tests.web.releases.conftest import Draft, decide, hidden, live_release, schedule, url
@@ -338,23 +339,17 @@ def test_a_replaced_version_is_not_shown_as_live(
     assert "Live now" not in page
 
 
-def test_a_poll_shows_the_result_once_it_has_ended(draft: Draft, as_viewer: Client) -> None:
+def test_an_open_page_shows_the_result_once_it_has_ended(draft: Draft, as_viewer: Client) -> None:
     release = draft(1)
     now = timezone.now()
     Release.objects.filter(pk=release.pk).update(state=ReleaseState.RUNNING, started_at=now)
-    html = as_viewer.get(url(release)).text
-    polling = next(
-        element.attributes
-        for element in elements(html, "p")
-        if element.attributes.get("id") == "progress-poll"
-    )
-    headers = {"HX-Request": "true", "HX-Target": "progress-poll"}
-    assert "morph:#progress" in as_viewer.get(polling["hx-get"], headers=headers).text
+    page = Region(as_viewer, url(release), "release")
+    assert page.is_moving
+    assert "Updates automatically." in page.refresh().text
     release.items.update(state=ItemState.LIVE, sent_at=now, settled_at=now)
     Release.objects.filter(pk=release.pk).update(state=ReleaseState.FINISHED, finished_at=now)
-    ended = as_viewer.get(polling["hx-get"], headers=headers)
-    assert ended["HX-Retarget"] == "#release"
-    assert "1 of 1 went live" in response_text(ended)
+    assert "1 of 1 went live" in page.refresh().text
+    assert not page.is_moving
 
 
 def half_rolled_back(service: ManyAudiences, draft: Draft) -> Release:
@@ -428,12 +423,12 @@ def test_a_rollback_says_how_many_of_its_versions_are_read(
     reading = "Reading 0 of 1 version. The approval is requested once all are read."
     assert reading in page_text(as_publisher, url(rollback))
     assert "not requested yet" in page_text(as_publisher, "/releases/")
-    poll = {"HX-Request": "true", "HX-Target": "check"}
-    assert reading in response_text(as_publisher.get(url(rollback), headers=poll))
+    page = Region(as_publisher, url(rollback), "release")
+    assert reading in page.refresh().text
+    assert page.is_moving
     run_pending("worker-1")
-    polled = as_publisher.get(url(rollback), headers=poll)
-    assert polled["HX-Retarget"] == "#release"
-    assert "View approval request" in response_text(polled)
+    assert "View approval request" in page.refresh().text
+    assert not page.is_moving
 
 
 def test_the_dialog_shows_the_first_text_to_return(

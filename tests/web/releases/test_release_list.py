@@ -12,6 +12,7 @@ from dashboard.releases import decisions
 from dashboard.releases.models import Release, ReleaseState, WorkerHeartbeat
 from dashboard.web.releases.summary import ReleaseSummary
 from tests.support.html import elements, page_text, text
+from tests.support.live_page import Region
 from tests.web.releases.conftest import Draft
 
 LIST = "/releases/"
@@ -19,14 +20,6 @@ LIST = "/releases/"
 
 def state(release: Release, **columns: Any) -> None:
     Release.objects.filter(pk=release.pk).update(**columns)
-
-
-def polls(client: Client, address: str = LIST) -> bool:
-    html = client.get(address).text
-    return any(
-        element.attributes.get("id") == "poll" and "hx-get" in element.attributes
-        for element in elements(html, "p")
-    )
 
 
 def test_an_empty_release_list_says_where_to_begin(as_viewer: Client) -> None:
@@ -123,30 +116,16 @@ def test_without_a_worker_a_banner_explains_schedules(db: None, as_viewer: Clien
     assert "up to 15 min late" in page
 
 
-def test_it_polls_while_a_release_runs_and_no_longer(
-    draft: Draft, as_viewer: Client, paula: User
-) -> None:
+def test_a_running_release_is_followed_every_few_seconds(draft: Draft, as_viewer: Client) -> None:
     release = draft(1)
     state(release, needs_check=False)
-    assert not polls(as_viewer)
+    page = Region(as_viewer, LIST, "results")
+    assert "release" in page.topics
+    assert not page.is_moving
     state(release, state=ReleaseState.RUNNING, started_at=timezone.now())
-    assert polls(as_viewer)
-
-
-def test_a_poll_sends_the_table_only_if_something_changed(draft: Draft, as_viewer: Client) -> None:
-    release = draft(1)
-    state(release, state=ReleaseState.RUNNING, started_at=timezone.now())
-    headers = {"HX-Request": "true", "HX-Target": "poll"}
-    first = as_viewer.get(LIST, headers=headers).text
-    again = next(
-        element for element in elements(first, "p") if element.attributes.get("id") == "poll"
-    )
-    second = as_viewer.get(again.attributes["hx-get"], headers=headers).text
-    assert "morph:#agenda" in first
-    assert "morph:#agenda" not in second
+    assert page.refresh().is_moving
     release.items.update(state="live")
-    third = as_viewer.get(again.attributes["hx-get"], headers=headers).text
-    assert "1 of 1 live" in text(third)
+    assert "1 of 1 live" in page.refresh().text
 
 
 def test_times_are_in_the_viewers_zone(draft: Draft, as_viewer: Client) -> None:
