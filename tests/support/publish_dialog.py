@@ -1,5 +1,6 @@
 """The publish dialog of a version in a user's browser, and the service that it publishes to."""
 
+import re
 from typing import Any, Self
 
 from django.test import Client
@@ -36,6 +37,13 @@ class PublishDialog:
     @property
     def text(self) -> str:
         return text(self.html)
+
+    @property
+    def state(self) -> str:
+        """Its heading, such as "Publishing version 2" or "Version 2 is live"."""
+        heading = re.search(r'<h1[^>]* id="pub-h".*?</h1>', self.html, re.DOTALL)
+        assert heading
+        return text(heading[0])
 
     @property
     def form(self) -> dict[str, str]:

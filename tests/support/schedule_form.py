@@ -1,20 +1,21 @@
-"""The dialog's form, filled in to schedule version 2."""
+"""The publish dialog filled in to schedule version 2, or to request its approval."""
 
+import re
 from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from django.test import Client
 from django.utils import timezone
 
-from tests.support.html import elements
-
-ADDRESS = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/"
+from tests.support.html import elements, response_text
+from tests.support.publish_dialog import ADDRESS, PublishDialog
 
 ACTS = {"now": ADDRESS, "schedule": f"{ADDRESS}schedule/", "approval": f"{ADDRESS}request/"}
 """The URL of each choice."""
 
-DIALOG = {"HX-Request": "true", "HX-Target": "publish"}
+WITHIN = {"HX-Request": "true", "HX-Target": "publish"}
+
+PREVIEW = {"HX-Request": "true", "HX-Target": "when-said"}
 
 OSLO = ZoneInfo("Europe/Oslo")
 
@@ -27,17 +28,60 @@ def tomorrow() -> str:
 TOMORROW = tomorrow()
 """When the tests began: a date in the future, that is."""
 
-
-def form(client: Client, **changes: str) -> dict[str, str]:
-    """Return the dialog's form, filled in to be scheduled tomorrow unless typed otherwise."""
-    html = client.get(ADDRESS).text
-    inputs = [element.attributes for element in elements(html, "input")]
-    names = ("operation_key", "shown", "ticket")
-    hidden = {box["name"]: box["value"] for box in inputs if box.get("name") in names}
-    chosen = {"when": "schedule", "date": TOMORROW, "time": "14:00", "zone": "Europe/Oslo"}
-    return hidden | chosen | changes
+CHOSEN = {"when": "schedule", "date": TOMORROW, "time": "14:00", "zone": "Europe/Oslo"}
+"""What is typed unless a test types otherwise."""
 
 
-def send(client: Client, sent: dict[str, str], **options: Any) -> Any:
-    """Press the button of the choice, or that of an emergency."""
-    return client.post(ADDRESS if "emergency" in sent else ACTS[sent["when"]], sent, **options)
+class ScheduleForm(PublishDialog):
+    """The form of the dialog as its last response showed it."""
+
+    @property
+    def hidden(self) -> dict[str, str]:
+        """Its fields that nobody types."""
+        inputs = [element.attributes for element in elements(self.html, "input")]
+        names = ("operation_key", "shown", "ticket")
+        return {box["name"]: box["value"] for box in inputs if box.get("name") in names}
+
+    @property
+    def typed(self) -> dict[str, str]:
+        """What the fields of the schedule hold."""
+        inputs = [element.attributes for element in elements(self.html, "input")]
+        fields = {
+            box["name"]: box.get("value", "")
+            for box in inputs
+            if box.get("name") in ("date", "time")
+            or (box.get("name") == "when" and "checked" in box)
+        }
+        zone = re.search(r'<option value="([^"]*)" selected>', self.html)
+        note = re.search(r"<textarea[^>]*>\n(.*?)</textarea>", self.html, re.S)
+        assert zone
+        assert note
+        return fields | {"zone": zone[1], "note": note[1]}
+
+    @property
+    def disabled(self) -> dict[str, bool]:
+        """Whether each choice of when to publish is disabled."""
+        inputs = (element.attributes for element in elements(self.html, "input"))
+        return {box["value"]: "disabled" in box for box in inputs if box.get("name") == "when"}
+
+    def fill(self, **changes: str) -> dict[str, str]:
+        """Open the form and return it filled in for tomorrow, unless typed otherwise."""
+        return self.open().hidden | CHOSEN | changes
+
+    def send(self, fields: dict[str, str], **options: Any) -> Any:
+        """Press the button of the choice, or that of an emergency; return the response."""
+        url = ADDRESS if "emergency" in fields else ACTS[fields["when"]]
+        response = self.client.post(url, fields, **options)
+        self.show(response)
+        return response
+
+    def submit(self, **changes: str) -> str:
+        """Fill it in, press the button and return the text of the resulting page."""
+        self.send(self.fill(**changes), follow=True)
+        return self.text
+
+    def preview(self, **changes: str) -> str:
+        """Return what the dialog says about the time while it is chosen."""
+        return response_text(
+            self.client.get(f"{ADDRESS}moment/", CHOSEN | changes, headers=PREVIEW)
+        )

@@ -6,6 +6,7 @@ from django.test import Client
 from tests.support.fake_service import FakeService
 from tests.support.publish_dialog import PublishDialog
 from tests.support.publishing_service import PublishingService
+from tests.support.schedule_form import ScheduleForm
 
 
 @pytest.fixture
@@ -17,3 +18,9 @@ def service(fake_service: FakeService) -> PublishingService:
 @pytest.fixture
 def dialog(as_publisher: Client, service: PublishingService) -> PublishDialog:
     return PublishDialog(as_publisher, service)
+
+
+@pytest.fixture
+def schedule(as_publisher: Client, service: PublishingService) -> ScheduleForm:
+    """The dialog's form in a publisher's browser, to be scheduled."""
+    return ScheduleForm(as_publisher, service)
