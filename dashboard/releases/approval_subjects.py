@@ -43,12 +43,13 @@ class Plan(NamedTuple):
 def subject_of(release: Release, plan: Plan | None = None) -> dict[str, Any]:
     """Return all that an approval of a release is bound to, by a plan or the one on record."""
     plan = plan or Plan(release.due_at, release.publishes_others)
-    items = light_items(release).exclude(state__in=LEFT_OUT)
+    items = release.items.exclude(state__in=LEFT_OUT)
+    columns = ("page_id", "audience_id", "version_id", "digest")
     return {
         "note": release.note,
         "due_at": plan.due_at.astimezone(UTC).isoformat() if plan.due_at else None,
         "publishes_others": plan.publishes_others,
-        "items": [[item.page_id, item.audience_id, item.version_id, item.digest] for item in items],
+        "items": [[*item] for item in items.values_list(*columns)],
     }
 
 
