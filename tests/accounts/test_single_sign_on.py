@@ -18,7 +18,7 @@ from dashboard.accounts.models import SignInEvent
 from dashboard.accounts.second_factor.policy import reset_second_factor
 from tests.accounts.organisation import CLIENT_ID, CLIENT_SECRET, Organisation, answering
 from tests.conftest import logged_in
-from tests.support.html import elements, response_text, text
+from tests.support.html import elements, page_html, page_text, response_text, text
 from tests.support.second_factors import (
     STEP,
     WRONG_CODES,
@@ -54,6 +54,58 @@ def come_back(client: Client, organisation: Organisation, *, to: str = "") -> An
     return client.get(organisation.authorise(answer.url))
 
 
+class Visitor:
+    """A browser that signs in by the provider, perhaps of a person with an account here."""
+
+    def __init__(self, provider: Organisation, client: Client, person: User | None = None) -> None:
+        self.provider, self.client, self.person = provider, client, person
+
+    @property
+    def settings(self) -> str:
+        """The text of the settings."""
+        return page_text(self.client, SETTINGS)
+
+    @property
+    def is_signed_in(self) -> bool:
+        return is_signed_in(self.client)
+
+    def come_back(self, *, to: str = "") -> Any:
+        """Sign in at the provider, and return the response to what it sent back."""
+        return come_back(self.client, self.provider, to=to)
+
+    def confirm(self) -> None:
+        """Reauthenticate by password."""
+        assert self.person
+        confirm(self.client, self.person)
+
+    def begin(self) -> str:
+        """Reauthenticate and press Connect; return where it leads at the provider."""
+        self.confirm()
+        html = page_html(self.client, CONNECT)
+        hrefs = [e.attributes.get("href", "") for e in elements(html, "a")]
+        return next(href for href in hrefs if "/authorize?" in href)
+
+    def connect(self) -> str:
+        """Connect the account, and return the text of the settings as they are then."""
+        back = self.provider.authorise(self.begin())
+        assert self.client.get(back).url == SETTINGS
+        return self.settings
+
+
+@pytest.fixture
+def visitor(client: Client, organisation: Organisation) -> Visitor:
+    """A stranger's browser."""
+    return Visitor(organisation, client)
+
+
+@pytest.fixture
+def veras(as_viewer: Client, vera: User, organisation: Organisation) -> Visitor:
+    """Vera's browser; the provider knows her by her name and address here, as an editor."""
+    User.objects.filter(pk=vera.pk).update(email="vera@kestrel.example")
+    organisation.info["preferred_username"] = "vera"
+    return Visitor(organisation, as_viewer, vera)
+
+
 def groups_of(name: str) -> set[str]:
     return set(User.objects.get(username=name).groups.values_list("name", flat=True))
 
@@ -72,19 +124,17 @@ def test_without_a_provider_there_is_nothing_to_connect(as_viewer: Client, vera:
     assert as_viewer.post(DISCONNECT).status_code == 404
 
 
-def test_the_sign_in_page_offers_it_and_continues(
-    client: Client, organisation: Organisation
-) -> None:
-    html = client.get(f"{LOGIN}?next=/people/%3Fq%3Da").text
+def test_the_sign_in_page_offers_it_and_continues(visitor: Visitor) -> None:
+    html = visitor.client.get(f"{LOGIN}?next=/people/%3Fq%3Da").text
     assert "Sign in with Kestrel ID" in text(html)
     links = [e.attributes["href"] for e in elements(html, "a") if GO in e.attributes["href"]]
     assert links == [f"{GO}?next=%2Fpeople%2F%3Fq%3Da"]
     assert "Username" in text(html)
 
 
-def test_a_mapped_group_signs_in_with_ours(client: Client, organisation: Organisation) -> None:
-    assert come_back(client, organisation, to="/people/?q=a").url == "/people/?q=a"
-    assert is_signed_in(client)
+def test_a_mapped_group_signs_in_with_ours(visitor: Visitor) -> None:
+    assert visitor.come_back(to="/people/?q=a").url == "/people/?q=a"
+    assert visitor.is_signed_in
     olga = User.objects.get()
     assert (olga.username, olga.get_full_name()) == ("olga", "Olga Rey")
     assert groups_of("olga") == {"Publishers"}
@@ -98,30 +148,26 @@ def test_one_subject_is_one_person_whatever_the_name(organisation: Organisation)
     assert User.objects.count() == SocialAccount.objects.count() == 1
 
 
-def test_a_session_ends_with_the_browser(client: Client, organisation: Organisation) -> None:
-    come_back(client, organisation)
-    assert client.session.get_expire_at_browser_close()
-    assert "began_at" in client.session
+def test_a_session_ends_with_the_browser(visitor: Visitor) -> None:
+    visitor.come_back()
+    assert visitor.client.session.get_expire_at_browser_close()
+    assert "began_at" in visitor.client.session
 
 
-def test_the_session_is_another_one_once_somebody_is_in(
-    client: Client, organisation: Organisation
-) -> None:
-    address = client.get(GO).url
-    before = client.session.session_key
-    client.get(organisation.authorise(address))
-    assert client.session.session_key != before
+def test_the_session_is_another_one_once_somebody_is_in(visitor: Visitor) -> None:
+    address = visitor.client.get(GO).url
+    before = visitor.client.session.session_key
+    visitor.client.get(visitor.provider.authorise(address))
+    assert visitor.client.session.session_key != before
 
 
 @pytest.mark.parametrize("groups", [None, [], ["strangers"], "strangers", 7, [["editors"]]])
-def test_who_has_no_group_there_is_not_let_in(
-    client: Client, organisation: Organisation, groups: Any
-) -> None:
-    organisation.claims["groups"] = groups
-    answer = come_back(client, organisation)
+def test_who_has_no_group_there_is_not_let_in(visitor: Visitor, groups: Any) -> None:
+    visitor.provider.claims["groups"] = groups
+    answer = visitor.come_back()
     assert answer.status_code == 403
     assert "Kestrel ID sign-in failed. You aren’t in a group with access." in response_text(answer)
-    assert not is_signed_in(client)
+    assert not visitor.is_signed_in
     assert User.objects.count() == 0
 
 
@@ -151,51 +197,45 @@ def test_losing_all_groups_there_removes_them_here(organisation: Organisation) -
     assert groups_of("olga") == set()
 
 
-def test_an_account_that_was_switched_off_stays_out(
-    client: Client, organisation: Organisation
-) -> None:
-    come_back(Client(), organisation)
+def test_an_account_that_was_switched_off_stays_out(visitor: Visitor) -> None:
+    come_back(Client(), visitor.provider)
     User.objects.update(is_active=False)
-    assert come_back(client, organisation).status_code == 403
-    assert not is_signed_in(client)
+    assert visitor.come_back().status_code == 403
+    assert not visitor.is_signed_in
 
 
 @pytest.mark.parametrize("verified", [True, False])
 @pytest.mark.parametrize("address", ["vera@kestrel.example", "Vera@Kestrel.example"])
 def test_an_email_address_opens_no_existing_account(
-    client: Client, organisation: Organisation, vera: User, verified: bool, address: str
+    visitor: Visitor, vera: User, verified: bool, address: str
 ) -> None:
     User.objects.filter(pk=vera.pk).update(email=address)
     EmailAddress.objects.create(user=vera, email=address, verified=True)
-    organisation.info |= {"email_verified": verified}
-    organisation.claims |= {"email": "vera@kestrel.example", "email_verified": verified}
-    answer = come_back(client, organisation)
+    visitor.provider.info |= {"email_verified": verified}
+    visitor.provider.claims |= {"email": "vera@kestrel.example", "email_verified": verified}
+    answer = visitor.come_back()
     assert answer.status_code == 403
-    assert not is_signed_in(client)
+    assert not visitor.is_signed_in
     assert User.objects.count() == EmailAddress.objects.count() == 1
 
 
 @pytest.mark.parametrize("name", ["vera", "VERA"])
-def test_a_taken_name_opens_no_existing_account(
-    client: Client, organisation: Organisation, vera: User, name: str
-) -> None:
-    organisation.info["preferred_username"] = name
-    assert come_back(client, organisation).status_code == 403
-    assert not is_signed_in(client)
+def test_a_taken_name_opens_no_existing_account(visitor: Visitor, vera: User, name: str) -> None:
+    visitor.provider.info["preferred_username"] = name
+    assert visitor.come_back().status_code == 403
+    assert not visitor.is_signed_in
     assert User.objects.count() == 1
 
 
-def test_a_user_with_an_account_learns_how_to_connect(
-    client: Client, organisation: Organisation, vera: User
-) -> None:
-    organisation.info["preferred_username"] = "vera"
-    answer = come_back(client, organisation)
+def test_a_user_with_an_account_learns_how_to_connect(visitor: Visitor, vera: User) -> None:
+    visitor.provider.info["preferred_username"] = "vera"
+    answer = visitor.come_back()
     assert "If it’s yours, sign in with its password and press" in response_text(answer)
     hrefs = [e.attributes.get("href", "") for e in elements(answer.text, "a")]
     [way] = [href for href in hrefs if href.startswith(LOGIN)]
-    client.get(way)
+    visitor.client.get(way)
     next_page = parse_qs(urlsplit(way).query)["next"][0]
-    led_to = client.post(way, {"username": "vera", "password": "vera", "next": next_page})
+    led_to = visitor.client.post(way, {"username": "vera", "password": "vera", "next": next_page})
     assert led_to.url == CONNECT
 
 
@@ -203,11 +243,11 @@ def test_a_user_with_an_account_learns_how_to_connect(
     "claims", [{}, {"email": ""}, {"email": None}, {"email": 7}, {"email": "\0"}]
 )
 def test_a_missing_email_address_matches_no_account(
-    client: Client, organisation: Organisation, vera: User, claims: dict[str, Any]
+    visitor: Visitor, vera: User, claims: dict[str, Any]
 ) -> None:
     assert vera.email == ""
-    organisation.info = {"sub": "u-1", "preferred_username": "olga"} | claims
-    assert come_back(client, organisation).status_code == 302
+    visitor.provider.info = {"sub": "u-1", "preferred_username": "olga"} | claims
+    assert visitor.come_back().status_code == 302
     assert User.objects.get(username="olga").email == ""
 
 
@@ -301,11 +341,9 @@ def test_an_invalid_token_signs_no_one_in(
             assert User.objects.count() == 0
 
 
-def test_user_info_of_another_user_signs_nobody_in(
-    client: Client, organisation: Organisation
-) -> None:
-    organisation.info["sub"] = "u-2"
-    assert come_back(client, organisation).status_code == 403
+def test_user_info_of_another_user_signs_nobody_in(visitor: Visitor) -> None:
+    visitor.provider.info["sub"] = "u-2"
+    assert visitor.come_back().status_code == 403
     assert User.objects.count() == 0
 
 
@@ -313,10 +351,10 @@ def test_user_info_of_another_user_signs_nobody_in(
     "discovery", [{"issuer": "https://evil.example"}, {"token_endpoint": None}, {"jwks_uri": 7}]
 )
 def test_a_wrong_provider_document_is_not_followed(
-    client: Client, organisation: Organisation, discovery: dict[str, Any]
+    visitor: Visitor, discovery: dict[str, Any]
 ) -> None:
-    organisation.discovery = discovery
-    answer = client.get(GO)
+    visitor.provider.discovery = discovery
+    answer = visitor.client.get(GO)
     assert answer.status_code == 502
     assert "Couldn’t reach Kestrel ID." in response_text(answer)
 
@@ -332,12 +370,10 @@ def test_an_unreachable_provider_is_reported(client: Client, settings: Any) -> N
 @pytest.mark.parametrize(
     "query", ["", "?state=x&code=y", "?error=access_denied", "?code=y", "?state=%00&code=%00"]
 )
-def test_an_unrequested_response_signs_no_one_in(
-    client: Client, organisation: Organisation, query: str
-) -> None:
-    answer = client.get(BACK + query)
+def test_an_unrequested_response_signs_no_one_in(visitor: Visitor, query: str) -> None:
+    answer = visitor.client.get(BACK + query)
     assert answer.status_code == 403
-    assert "/token" not in organisation.paths
+    assert "/token" not in visitor.provider.paths
 
 
 def test_an_answer_to_one_browser_lets_in_no_other(organisation: Organisation) -> None:
@@ -349,44 +385,36 @@ def test_an_answer_to_one_browser_lets_in_no_other(organisation: Organisation) -
     assert Client().get(back).status_code == 403
 
 
-def test_a_canceled_provider_sign_in_shows_a_message(
-    client: Client, organisation: Organisation
-) -> None:
-    state = parse_qs(urlsplit(client.get(GO).url).query)["state"][0]
-    answer = client.get(BACK, {"error": "access_denied", "state": state})
+def test_a_canceled_provider_sign_in_shows_a_message(visitor: Visitor) -> None:
+    state = parse_qs(urlsplit(visitor.client.get(GO).url).query)["state"][0]
+    answer = visitor.client.get(BACK, {"error": "access_denied", "state": state})
     assert answer.status_code == 403
     assert "The sign-in wasn’t completed." in response_text(answer)
 
 
-def test_no_query_parameter_changes_the_request_to_the_provider(
-    client: Client, organisation: Organisation
-) -> None:
+def test_no_query_parameter_changes_the_request_to_the_provider(visitor: Visitor) -> None:
     crafted = f"{GO}?process=connect&scope=admin&auth_params=redirect_uri%3Dhttps://evil.example"
-    params = dict(parse_qsl(urlsplit(client.get(crafted).url).query))
+    params = dict(parse_qsl(urlsplit(visitor.client.get(crafted).url).query))
     assert params["redirect_uri"] == f"http://testserver{BACK}"
     assert set(params["scope"].split()) == {"openid", "email", "profile"}
 
 
 @pytest.mark.parametrize("to", ["//evil.example/", "https://evil.example/", "javascript:alert(1)"])
-def test_it_leads_to_no_other_site(client: Client, organisation: Organisation, to: str) -> None:
-    assert come_back(client, organisation, to=to).url == "/"
+def test_it_leads_to_no_other_site(visitor: Visitor, to: str) -> None:
+    assert visitor.come_back(to=to).url == "/"
 
 
-def test_the_provider_leads_back_to_public_url(
-    client: Client, organisation: Organisation, settings: Any
-) -> None:
+def test_the_provider_leads_back_to_public_url(visitor: Visitor, settings: Any) -> None:
     settings.HAS_PUBLIC_URL, settings.PUBLIC_URL = True, "https://desk.example:8443"
-    sent = dict(parse_qsl(urlsplit(client.get(GO).url).query))
+    sent = dict(parse_qsl(urlsplit(visitor.client.get(GO).url).query))
     assert sent["redirect_uri"] == f"https://desk.example:8443{BACK}"
 
 
-def test_logs_hold_no_secret_or_token(
-    client: Client, organisation: Organisation, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_logs_hold_no_secret_or_token(visitor: Visitor, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    come_back(client, organisation)
-    organisation.algorithm = "none"
-    come_back(Client(), organisation)
+    visitor.come_back()
+    visitor.provider.algorithm = "none"
+    come_back(Client(), visitor.provider)
     log = caplog.text + str([record.__dict__ for record in caplog.records])
     for word in (CLIENT_SECRET, "an-access-token"):
         assert word not in log
@@ -404,22 +432,22 @@ def test_logs_hold_no_secret_or_token(
     ],
 )
 def test_the_reason_of_a_rejected_sign_in_is_logged(
-    client: Client, organisation: Organisation, wrong: dict[str, Any], reason: str
+    visitor: Visitor, wrong: dict[str, Any], reason: str
 ) -> None:
     for name, value in wrong.items():
-        setattr(organisation, name, value)
+        setattr(visitor.provider, name, value)
     with written_log() as log:
-        going = client.get(GO)
+        going = visitor.client.get(GO)
         if going.status_code == 302:
-            client.get(organisation.authorise(going.url))
+            visitor.client.get(visitor.provider.authorise(going.url))
     assert refusals(log) == [f"Provider sign-in rejected: {reason}"]
     assert "Olga" not in log.getvalue()
 
 
-def test_the_log_says_why_a_token_is_invalid(client: Client, organisation: Organisation) -> None:
-    organisation.over = {"exp": 1}
+def test_the_log_says_why_a_token_is_invalid(visitor: Visitor) -> None:
+    visitor.provider.over = {"exp": 1}
     with written_log() as log:
-        come_back(client, organisation)
+        visitor.come_back()
     (line,) = log.lines("dashboard.accounts.single_sign_on.views")
     assert "jwt.exceptions.ExpiredSignatureError" in [
         exception["kind"] for exception in line["exceptions"]
@@ -435,11 +463,11 @@ def test_the_log_says_why_a_token_is_invalid(client: Client, organisation: Organ
     ],
 )
 def test_the_log_has_the_error_that_the_provider_returned(
-    client: Client, organisation: Organisation, error: str, reason: str
+    visitor: Visitor, error: str, reason: str
 ) -> None:
-    state = parse_qs(urlsplit(client.get(GO).url).query)["state"][0]
+    state = parse_qs(urlsplit(visitor.client.get(GO).url).query)["state"][0]
     with written_log() as log:
-        client.get(BACK, {"error": error, "state": state})
+        visitor.client.get(BACK, {"error": error, "state": state})
     assert refusals(log) == [f"Provider sign-in rejected: {reason}"]
 
 
@@ -450,124 +478,81 @@ def refusals(log: Log) -> list[str]:
 # An account that is here already.
 
 
-def way_there(client: Client, person: User) -> str:
-    """Reauthenticate, press Connect in the settings, and return the response."""
-    confirm(client, person)
-    html = client.get(CONNECT).text
-    hrefs = [e.attributes.get("href", "") for e in elements(html, "a")]
-    return next(href for href in hrefs if "/authorize?" in href)
-
-
-def connect(client: Client, person: User, organisation: Organisation) -> Any:
-    """Connect the account, and return the settings as they are then."""
-    answer = client.get(organisation.authorise(way_there(client, person)))
-    assert answer.url == SETTINGS
-    return client.get(SETTINGS)
-
-
-@pytest.fixture
-def vera_there(organisation: Organisation, vera: User) -> Organisation:
-    """The provider, which knows Vera by her name and address here, as an editor."""
-    User.objects.filter(pk=vera.pk).update(email="vera@kestrel.example")
-    organisation.info["preferred_username"] = "vera"
-    return organisation
-
-
-def test_a_connected_provider_signs_in_later(
-    as_viewer: Client, vera_there: Organisation, vera: User
-) -> None:
-    assert "Connect Kestrel ID" in response_text(as_viewer.get(SETTINGS))
-    notice = response_text(connect(as_viewer, vera, vera_there))
+def test_a_connected_provider_signs_in_later(veras: Visitor) -> None:
+    assert "Connect Kestrel ID" in veras.settings
+    notice = veras.connect()
     assert "Connected. You can now sign in with Kestrel ID." in notice
     assert "Disconnect" in notice
     browser = Client()
-    assert come_back(browser, vera_there, to="/people/").url == "/people/"
-    assert browser.session["_auth_user_id"] == str(vera.pk)
+    assert come_back(browser, veras.provider, to="/people/").url == "/people/"
+    assert browser.session["_auth_user_id"] == str(veras.person.pk)
     assert User.objects.count() == 1
     assert sign_in(Client(), "vera").url == "/"
 
 
-def test_the_groups_follow_the_provider_once_it_is_connected(
-    as_viewer: Client, vera_there: Organisation, vera: User
-) -> None:
-    vera.groups.add(Group.objects.get(name="Administrators"))
-    confirm(as_viewer, vera)
-    assert "the groups Publishers and Viewers." in response_text(as_viewer.get(CONNECT))
-    connect(as_viewer, vera, vera_there)
+def test_the_groups_follow_the_provider_once_it_is_connected(veras: Visitor) -> None:
+    veras.person.groups.add(Group.objects.get(name="Administrators"))
+    veras.confirm()
+    assert "the groups Publishers and Viewers." in response_text(veras.client.get(CONNECT))
+    veras.connect()
     assert groups_of("vera") == {"Publishers", "Administrators"}
 
 
-def test_a_local_second_factor_is_required_after_the_provider(
-    as_viewer: Client, vera_there: Organisation, vera: User
-) -> None:
-    connect(as_viewer, vera, vera_there)
-    secret = set_up_app(as_viewer, vera)
+def test_a_local_second_factor_is_required_after_the_provider(veras: Visitor) -> None:
+    veras.connect()
+    secret = set_up_app(veras.client, veras.person)
     browser = Client()
-    assert come_back(browser, vera_there).url == STEP
+    assert come_back(browser, veras.provider).url == STEP
     assert not is_signed_in(browser)
     assert browser.post(STEP, {"code": code_of(secret)}).status_code == 302
     assert is_signed_in(browser)
 
 
-def test_connecting_and_disconnecting_are_on_record(
-    as_viewer: Client, vera_there: Organisation, vera: User
-) -> None:
-    connect(as_viewer, vera, vera_there)
-    as_viewer.post(DISCONNECT)
+def test_connecting_and_disconnecting_are_on_record(veras: Visitor) -> None:
+    veras.connect()
+    veras.client.post(DISCONNECT)
     acts = SignInEvent.objects.order_by("pk").values_list("kind", "actor_name", "username")
     assert list(acts) == [("connected", "vera", "vera"), ("disconnected", "vera", "vera")]
 
 
 @pytest.mark.parametrize("address", [CONNECT, DISCONNECT])
-def test_the_password_is_required_again_before_it(
-    as_viewer: Client, vera_there: Organisation, vera: User, address: str
-) -> None:
-    connect(as_viewer, vera, vera_there)
-    later = logged_in(vera)
+def test_the_password_is_required_again_before_it(veras: Visitor, address: str) -> None:
+    veras.connect()
+    later = logged_in(veras.person)
     for method in (later.get, later.post):
         answer = method(address)
         assert answer.status_code == 405 or answer.url.startswith("/accounts/again/")
     assert SocialAccount.objects.count() == 1
 
 
-def test_no_foreign_form_connects_an_account(
-    as_viewer: Client, vera_there: Organisation, vera: User
-) -> None:
-    confirm(as_viewer, vera)
-    assert as_viewer.post(CONNECT).status_code == 405
-    as_viewer.get(CONNECT, {"next": "https://evil.example/", "process": "login"})
+def test_no_foreign_form_connects_an_account(veras: Visitor) -> None:
+    veras.confirm()
+    assert veras.client.post(CONNECT).status_code == 405
+    veras.client.get(CONNECT, {"next": "https://evil.example/", "process": "login"})
     theirs = Client()
-    callback_url = vera_there.authorise(theirs.get(GO).url)
-    assert as_viewer.get(callback_url).url == SETTINGS
-    assert "Not connected to Kestrel ID. The sign-in wasn’t completed." in response_text(
-        as_viewer.get(SETTINGS)
-    )
+    callback_url = veras.provider.authorise(theirs.get(GO).url)
+    assert veras.client.get(callback_url).url == SETTINGS
+    assert "Not connected to Kestrel ID. The sign-in wasn’t completed." in veras.settings
     assert not SocialAccount.objects.exists()
 
 
-def test_what_one_person_began_connects_no_other(
-    vera_there: Organisation, vera: User, paula: User
-) -> None:
-    browser = logged_in(vera)
-    callback_url = vera_there.authorise(way_there(browser, vera))
-    browser.post("/accounts/logout/")
-    sign_in(browser, "paula")
-    browser.get(callback_url)
-    assert "Not connected to Kestrel ID." in response_text(browser.get(SETTINGS))
+def test_what_one_person_began_connects_no_other(veras: Visitor, paula: User) -> None:
+    callback_url = veras.provider.authorise(veras.begin())
+    veras.client.post("/accounts/logout/")
+    sign_in(veras.client, "paula")
+    veras.client.get(callback_url)
+    assert "Not connected to Kestrel ID." in veras.settings
     assert not SocialAccount.objects.exists()
 
 
 @pytest.mark.parametrize("is_reset", [True, False])
-def test_who_was_signed_out_meanwhile_is_not_connected(
-    vera_there: Organisation, vera: User, is_reset: bool
-) -> None:
-    browser = logged_in(vera)
-    callback_url = vera_there.authorise(way_there(browser, vera))
-    set_up_app(logged_in(vera), vera)
+def test_who_was_signed_out_meanwhile_is_not_connected(veras: Visitor, is_reset: bool) -> None:
+    callback_url = veras.provider.authorise(veras.begin())
+    set_up_app(logged_in(veras.person), veras.person)
     if is_reset:
-        reset_second_factor(vera, by="manage.py")
-    assert browser.get(callback_url).status_code == 403
-    assert not is_signed_in(browser)
+        reset_second_factor(veras.person, by="manage.py")
+    assert veras.client.get(callback_url).status_code == 403
+    assert not veras.is_signed_in
     assert not SocialAccount.objects.exists()
 
 
@@ -575,41 +560,35 @@ def test_a_connected_sign_in_stays_with_its_account(
     as_viewer: Client, organisation: Organisation, vera: User
 ) -> None:
     come_back(Client(), organisation)
-    notice = response_text(connect(as_viewer, vera, organisation))
+    notice = Visitor(organisation, as_viewer, vera).connect()
     assert "Not connected to Kestrel ID. It’s already connected to another account, olga." in notice
     assert SocialAccount.objects.get().user.username == "olga"
     assert groups_of("vera") == {"Viewers"}
 
 
-def test_one_account_has_one_log_in_of_the_provider(
-    as_viewer: Client, vera_there: Organisation, vera: User
-) -> None:
-    second = way_there(as_viewer, vera)
-    connect(as_viewer, vera, vera_there)
-    vera_there.claims["sub"] = vera_there.info["sub"] = "u-2"
-    as_viewer.get(vera_there.authorise(second))
-    assert "Your account is already connected." in response_text(as_viewer.get(SETTINGS))
+def test_one_account_has_one_log_in_of_the_provider(veras: Visitor) -> None:
+    second = veras.begin()
+    veras.connect()
+    veras.provider.claims["sub"] = veras.provider.info["sub"] = "u-2"
+    veras.client.get(veras.provider.authorise(second))
+    assert "Your account is already connected." in veras.settings
     assert SocialAccount.objects.get().uid == "u-1"
-    assert as_viewer.get(CONNECT).url == SETTINGS
+    assert veras.client.get(CONNECT).url == SETTINGS
 
 
 @pytest.mark.same_on_any_database
 def test_a_token_that_is_not_good_connects_nothing(
-    as_viewer: Client, vera_there: Organisation, vera: User, subtests: pytest.Subtests
+    veras: Visitor, subtests: pytest.Subtests
 ) -> None:
     for kind, bad in BAD_TOKENS.items():
-        with subtests.test(token=kind), transaction.atomic(), sending(vera_there, bad):
-            assert "Not connected to Kestrel ID." in response_text(
-                connect(as_viewer, vera, vera_there)
-            )
+        with subtests.test(token=kind), transaction.atomic(), sending(veras.provider, bad):
+            assert "Not connected to Kestrel ID." in veras.connect()
             assert not SocialAccount.objects.exists()
 
 
-def test_who_has_no_group_there_is_not_connected(
-    as_viewer: Client, vera_there: Organisation, vera: User
-) -> None:
-    vera_there.claims["groups"] = ["strangers"]
-    notice = response_text(connect(as_viewer, vera, vera_there))
+def test_who_has_no_group_there_is_not_connected(veras: Visitor) -> None:
+    veras.provider.claims["groups"] = ["strangers"]
+    notice = veras.connect()
     assert "Not connected to Kestrel ID. You aren’t in a group with access." in notice
     assert groups_of("vera") == {"Viewers"}
     assert not SocialAccount.objects.exists()
@@ -624,40 +603,36 @@ def test_an_unreachable_provider_connects_nothing_and_is_reported(
     assert "Not connected: couldn’t reach Kestrel ID." in response_text(as_viewer.get(SETTINGS))
 
 
-def test_disconnecting_ends_sign_in_and_sessions(
-    as_viewer: Client, vera_there: Organisation, vera: User
-) -> None:
-    connect(as_viewer, vera, vera_there)
+def test_disconnecting_ends_sign_in_and_sessions(veras: Visitor) -> None:
+    veras.connect()
     elsewhere = Client()
-    come_back(elsewhere, vera_there)
-    assert "Disconnect Kestrel ID" in response_text(as_viewer.get(DISCONNECT))
-    assert as_viewer.post(DISCONNECT).url == SETTINGS
-    assert "Disconnected from Kestrel ID." in response_text(as_viewer.get(SETTINGS))
+    come_back(elsewhere, veras.provider)
+    assert "Disconnect Kestrel ID" in response_text(veras.client.get(DISCONNECT))
+    assert veras.client.post(DISCONNECT).url == SETTINGS
+    assert "Disconnected from Kestrel ID." in veras.settings
     assert not is_signed_in(elsewhere)
-    assert come_back(elsewhere, vera_there).status_code == 403
-    assert is_signed_in(as_viewer)
-    assert "Connect Kestrel ID" in response_text(as_viewer.get(SETTINGS))
+    assert come_back(elsewhere, veras.provider).status_code == 403
+    assert veras.is_signed_in
+    assert "Connect Kestrel ID" in veras.settings
 
 
-def test_the_only_way_in_is_not_disconnected(client: Client, organisation: Organisation) -> None:
-    come_back(client, organisation)
-    assert "It’s your only way to sign in." in response_text(client.get(SETTINGS))
-    hrefs = [e.attributes.get("href") for e in elements(client.get(SETTINGS).text, "a")]
+def test_the_only_way_in_is_not_disconnected(visitor: Visitor) -> None:
+    visitor.come_back()
+    assert "It’s your only way to sign in." in visitor.settings
+    hrefs = [e.attributes.get("href") for e in elements(visitor.client.get(SETTINGS).text, "a")]
     assert DISCONNECT not in hrefs
-    client.post(DISCONNECT)
-    assert "Kestrel ID is your only way to sign in" in response_text(client.get(SETTINGS))
+    visitor.client.post(DISCONNECT)
+    assert "Kestrel ID is your only way to sign in" in visitor.settings
     assert SocialAccount.objects.exists()
 
 
-def test_a_user_of_an_old_provider_connects_the_new(
-    client: Client, organisation: Organisation, settings: Any
-) -> None:
-    come_back(client, organisation)
+def test_a_user_of_an_old_provider_connects_the_new(visitor: Visitor, settings: Any) -> None:
+    visitor.come_back()
     olga = User.objects.get()
     with answering() as today:
         settings.OIDC_ISSUER = today.url
-        assert "Connect Kestrel ID" in response_text(client.get(SETTINGS))
-        connect(client, olga, today)
+        assert "Connect Kestrel ID" in visitor.settings
+        Visitor(today, visitor.client, olga).connect()
         come_back(Client(), today)
     assert User.objects.count() == 1
 
@@ -679,29 +654,25 @@ def test_a_user_of_an_old_provider_connects_the_new(
 )
 @pytest.mark.usefixtures("rule")
 def test_a_second_factor_at_the_provider_counts_if_claimed(
-    client: Client, organisation: Organisation, claims: dict[str, Any], may: bool
+    visitor: Visitor, claims: dict[str, Any], may: bool
 ) -> None:
-    organisation.claims = {"sub": "u-1", "groups": ["editors"], **claims}
-    come_back(client, organisation)
-    assert client.get("/pages/new/").status_code == (200 if may else 403)
+    visitor.provider.claims = {"sub": "u-1", "groups": ["editors"], **claims}
+    visitor.come_back()
+    assert visitor.client.get("/pages/new/").status_code == (200 if may else 403)
 
 
 @pytest.mark.usefixtures("rule")
-def test_an_unsigned_second_factor_does_not_count(
-    client: Client, organisation: Organisation
-) -> None:
-    organisation.info |= {"amr": ["mfa"], "acr": "phr"}
-    come_back(client, organisation)
-    assert client.get("/pages/new/").status_code == 403
+def test_an_unsigned_second_factor_does_not_count(visitor: Visitor) -> None:
+    visitor.provider.info |= {"amr": ["mfa"], "acr": "phr"}
+    visitor.come_back()
+    assert visitor.client.get("/pages/new/").status_code == 403
 
 
 @pytest.mark.usefixtures("rule")
-def test_an_enforcing_organisation_need_not_claim_it(
-    client: Client, organisation: Organisation, settings: Any
-) -> None:
+def test_an_enforcing_organisation_need_not_claim_it(visitor: Visitor, settings: Any) -> None:
     settings.OIDC_ASSURES_SECOND_FACTOR = True
-    come_back(client, organisation)
-    assert client.get("/pages/new/").status_code == 200
+    visitor.come_back()
+    assert visitor.client.get("/pages/new/").status_code == 200
 
 
 @pytest.mark.usefixtures("rule")
@@ -731,9 +702,9 @@ def test_without_a_password_a_code_confirms_a_change(organisation: Organisation)
     assert later.post("/accounts/settings/app/remove/").url == "/accounts/settings/"
 
 
-def test_there_is_no_password_to_change(client: Client, organisation: Organisation) -> None:
-    come_back(client, organisation)
-    html = client.get("/accounts/settings/").text
+def test_there_is_no_password_to_change(visitor: Visitor) -> None:
+    visitor.come_back()
+    html = visitor.client.get("/accounts/settings/").text
     hrefs = [element.attributes.get("href") for element in elements(html, "a")]
     assert "/accounts/password/" not in hrefs
     assert "You sign in with your organization." in text(html)
