@@ -68,6 +68,23 @@ function replace(part) {
 }
 
 const isMoving = (region) => region.matches("[data-moving], :has([data-moving])");
+// What the same response replaces outside of the region: whole, its content, or by its first child.
+function replaceElsewhere(part) {
+  const swap = part.getAttribute("hx-swap-oob");
+  part.remove();
+  part.removeAttribute("hx-swap-oob");
+  const old = document.getElementById(swap.startsWith("morph:#") ? swap.slice(7) : part.id);
+  let next = swap.startsWith("morph:") ? part.firstElementChild : part;
+  if (!old || !next) return;
+  if (swap === "innerHTML") {
+    next = old.cloneNode(false);
+    next.append(...part.childNodes);
+  }
+  patch(old, next);
+  htmx.process(old);
+}
+
+const isMoving = (region) => region.matches("[data-moving], :has([data-moving])");
 // What the same response replaces outside of the region: counts, and the age of the data.
 function replaceElsewhere(part) {
   part.remove();
@@ -92,7 +109,9 @@ function isAbout(region, topics) {
 // Returns what to announce. A region that could not be read is stale until the next poll.
 async function refresh(region) {
   const url = regionUrl(region);
-  const html = await request(url, region, headersOf(region)).then((response) => response.text(), () => "");
+  const html = await request(url, region, headersOf(region)).then((response) => response.text(), () => null);
+  if (html === "") delete region.dataset.stale;
+  if (!html) return [];
   const page = parse(html);
   const wanted = page.getElementById(region.id);
   // Meanwhile the user may have gone on, filtered the list, or corrects a form.

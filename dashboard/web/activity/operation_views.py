@@ -24,8 +24,6 @@ from dashboard.operations.resending import (
 from dashboard.web.activity.records import for_records, record_of
 from dashboard.web.publishing.dialog import confirm_resend, publish_url, show_publish
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
-from dashboard.web.ui.polling import wait_s
-from dashboard.web.ui.query_params import int_param
 
 RIGHTS = {
     OperationKind.PUBLISH_VERSION: PUBLISH,
@@ -38,21 +36,19 @@ RIGHTS = {
 def operation_detail(request: Request, operation_key: str) -> HttpResponse:
     """Show one operation; only its exchange if a row of the list is expanded.
 
-    While it is being sent, the page polls its partial "operation-poll".
+    An open page fetches its partial "operation-poll" again.
     """
     operation = _operation(operation_key)
-    is_poll = wants_partial(request, ("operation-poll",))
-    polls = int_param(request.GET.get("polls", "")) + 1 if is_poll else 0
+    is_refresh = wants_partial(request, ("operation-poll",))
     context = {
         "here": "activity",
         "operation": operation,
         "record": record_of(operation, shows_secrets=may(request, UPDATE_SUBSCRIPTION)),
         "may_settle": may(request, RIGHTS[OperationKind(operation.kind)]),
         "rollback": _rollback_of(operation),
-        "polls": polls,
-        "wait_s": wait_s(polls),
+        "is_refresh": is_refresh,
     }
-    if is_poll:
+    if is_refresh:
         return render_partial(request, "activity/detail.html", context, parts=("operation-poll",))
     target = request.htmx.target or ""
     template = "activity/detail.html"

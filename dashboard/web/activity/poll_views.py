@@ -24,7 +24,6 @@ from dashboard.web.activity.records import (
 )
 from dashboard.web.releases.summary import ReleaseSummary
 from dashboard.web.ui.htmx import Request
-from dashboard.web.ui.polling import wait_s
 from dashboard.web.ui.query_params import PAGE_SIZE, int_param
 
 POLL_ID = "operation-poll"
@@ -39,7 +38,7 @@ def is_sending(record: OperationRecord, in_releases: list[OperationRecord]) -> b
 def release_operations(request: Request, release_id: int) -> HttpResponse:
     """Show the operations that a release sent, for its row in the list; else the filtered list.
 
-    While the release is published, the row polls its partial; `?was=` is what it shows.
+    While the release is published, the row fetches its partial again; `?was=` is what it shows.
     """
     release = get_object_or_404(Release, pk=release_id)
     target = request.htmx.target or ""
@@ -49,14 +48,12 @@ def release_operations(request: Request, release_id: int) -> HttpResponse:
     is_poll = target.startswith("release-poll-")
     summary = summaries_by_pk([release_id])[release_id]
     is_changed = summary.mark != request.GET.get("was", "")
-    polls = int_param(request.GET.get("polls", "")) + 1 if is_poll and not is_changed else 0
     context = {
         "release": release,
         "records": [record_of(operation) for operation in for_records(operations)],
         "mark": summary.mark,
         "is_changed": is_changed,
-        "polls": polls,
-        "wait_s": wait_s(polls) if summary.is_moving else None,
+        "is_moving": summary.is_moving,
     }
     block = "release_poll" if is_poll else "release_operations"
     response = render(request, f"activity/list.html#{block}", context)
@@ -74,11 +71,10 @@ def poll_sending(request: Request) -> HttpResponse:
         record.operation for record in records if record.operation.outcome == Outcome.SENDING
     ]
     releases, changed = changed_releases(request.GET.get("releases", ""))
-    polls = 0 if settled or changed else int_param(request.GET.get("polls", "")) + 1
     context = {
         "settled": settled,
         "changed_releases": changed,
-        **poll_context(sending, releases, poll_id=request.htmx.target or POLL_ID, polls=polls),
+        **poll_context(sending, releases, poll_id=request.htmx.target or POLL_ID),
     }
     response = render(request, "activity/list.html#operation_poll", context)
     patch_vary_headers(response, ["HX-Target", "HX-History-Restore-Request"])
@@ -86,15 +82,14 @@ def poll_sending(request: Request) -> HttpResponse:
 
 
 def poll_context(
-    sending: list[Operation], releases: Iterable[ReleaseSummary], *, poll_id: str, polls: int
+    sending: list[Operation], releases: Iterable[ReleaseSummary], *, poll_id: str
 ) -> dict[str, Any]:
     marks = {
         "sending": ".".join(str(operation.pk) for operation in sending),
         "releases": moving_marks(releases),
     }
-    is_moving = any(marks.values())
     return {
         "poll_id": poll_id,
-        "poll_query": urlencode(marks | {"polls": polls}),
-        "wait_s": wait_s(polls) if is_moving else None,
+        "poll_query": urlencode(marks),
+        "is_moving": any(marks.values()),
     }

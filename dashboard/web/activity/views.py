@@ -44,8 +44,8 @@ def operation_list(request: Request) -> HttpResponse:
     """List operations, newest first, filtered by `?kind= outcome= actor= since= target=`.
 
     `?after=` is the key of the last operation before the list, `show=` the number of rows. While
-    an operation is being sent or a release published, the page polls its partial "operation-poll",
-    and each "Load more" adds a poll of its rows, "operation-poll-7"; `?sending=` are the ids of
+    an operation is being sent or a release published, the page fetches its partial
+    "operation-poll", and each "Load more" adds one, "operation-poll-7"; `?sending=` are the ids of
     those operations, `releases=` those releases as shown.
     """
     if (request.htmx.target or "").startswith(POLL_ID) and not request.htmx.history_restore_request:
@@ -79,7 +79,6 @@ def operation_list(request: Request) -> HttpResponse:
             [record.operation for record in records if is_sending(record, in_releases)],
             releases.values(),
             poll_id=f"{POLL_ID}-{last.pk}" if last else POLL_ID,
-            polls=0,
         ),
     }
     return render_list(request, "activity/list.html", context, state=state, added=len(rows))

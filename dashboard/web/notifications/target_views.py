@@ -30,8 +30,6 @@ from dashboard.releases.worker import is_running
 from dashboard.web.notifications.forms import FOR_TEAMS, TargetChangeForm, TargetForm, group_kinds
 from dashboard.web.ui.forms import sent_form_key
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
-from dashboard.web.ui.polling import wait_s
-from dashboard.web.ui.query_params import int_param
 
 MAX_TESTS_PER_MINUTE = 10
 """Per user. Source: our choice."""
@@ -61,7 +59,7 @@ def target_add(request: Request) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def target_detail(request: Request, target_id: int) -> HttpResponse:
-    """Show and change a webhook; while a test is sent, the page polls its partial "test-poll"."""
+    """Show and change a webhook; while a test is sent, the page fetches its partial "test-poll"."""
     target = _target(request, target_id)
     form = TargetChangeForm(target, data=request.POST or None)
     if form.is_valid():
@@ -122,8 +120,6 @@ def _target(request: Request, target_id: int) -> WebhookTarget:
 
 
 def _show(request: Request, target: WebhookTarget, form: TargetChangeForm) -> HttpResponse:
-    is_poll = wants_partial(request, ("test-poll",))
-    polls = int_param(request.GET.get("polls", "")) + 1 if is_poll else 0
     test = last_test(target, request.user)
     is_waiting = test is not None and test.state == DeliveryState.WAITING
     context = {
@@ -133,8 +129,7 @@ def _show(request: Request, target: WebhookTarget, form: TargetChangeForm) -> Ht
         "test": test,
         "is_waiting": is_waiting,
         "has_worker": not is_waiting or is_running(clock.now()),
-        "polls": polls,
-        "wait_s": wait_s(polls),
+        "is_refresh": wants_partial(request, ("test-poll",)),
     }
     status = 422 if form.is_bound else 200
     template = "notifications/target.html"

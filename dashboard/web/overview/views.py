@@ -11,7 +11,6 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
-from django_htmx.http import HTMX_STOP_POLLING
 
 from dashboard import clock
 from dashboard.accounts.authentication import get_preferences
@@ -29,8 +28,6 @@ from dashboard.web.overview import summaries as sums
 from dashboard.web.overview.in_flight import load_flights, poll_service
 from dashboard.web.overview.live import live_context
 from dashboard.web.ui.htmx import Request, render_partial
-from dashboard.web.ui.polling import wait_s
-from dashboard.web.ui.query_params import int_param
 
 TEMPLATE = "overview/overview.html"
 PAUSE = timedelta(minutes=15)
@@ -56,9 +53,9 @@ def _read_last_visit(user: User, now: datetime) -> LastVisit:
 
 @require_GET
 def overview(request: Request) -> HttpResponse:
-    """Show the overview from the ledger alone; its partial `flight` polls the service."""
+    """Show the overview from the ledger alone; its partial `flight` reads what is in progress."""
     if request.htmx.target == "flight":
-        return _poll_flights(request)
+        return _read_flights(request)
     now = clock.now()
     visit = _read_last_visit(request.user, now)
     since = visit.since or now
@@ -66,8 +63,6 @@ def overview(request: Request) -> HttpResponse:
     context = {
         "here": "overview",
         "visit": visit,
-        "polls": 0,
-        "wait_s": wait_s(0),
         "poll_result": None,
         "pages": queries.count_pages(since),
         "audiences": audiences,
@@ -89,21 +84,14 @@ def overview_visited(request: Request) -> HttpResponse:
     return HttpResponse(status=204) if request.htmx else redirect("overview")
 
 
-def _poll_flights(request: Request) -> HttpResponse:
-    """Poll the service for the versions in progress, and schedule the next poll."""
+def _read_flights(request: Request) -> HttpResponse:
+    """Read the versions in progress again, for an open page."""
     now = clock.now()
     times = recent_queue_times(timezone.localdate(now))
     before = load_flights(now, sums.late_after(summarize_times(times)))
     result = poll_service(before)
-    polls = 0 if result.changes else int_param(request.GET.get("polls", "")) + 1
-    context = live_context(request, clock.now(), times)
-    context |= {
-        "poll_result": result,
-        "polls": polls,
-        "wait_s": wait_s(polls) if context["is_moving"] else None,
-    }
-    status = 200 if context["wait_s"] else HTMX_STOP_POLLING
-    return render_partial(request, TEMPLATE, context, parts=("flight",), status=status)
+    context = live_context(request, clock.now(), times) | {"poll_result": result}
+    return render_partial(request, TEMPLATE, context, parts=("flight",))
 
 
 def _charts(now: datetime, times: Sequence[QueueTime]) -> dict[str, Any]:

@@ -41,7 +41,7 @@ DELIVERIES = ListDefinition(filters=(EVENT,), start="before")
 def receiver_page(request: Request) -> HttpResponse:
     """Show the receiver and its deliveries by `?event= before=`; change its state or URL.
 
-    While it is on, the page polls its partial "deliveries"; `?after=` is the newest one shown.
+    An open page fetches its partial "deliveries" again; `?after=` is the newest one shown.
     """
     if wants_partial(request, ("deliveries",)):
         return _poll_deliveries(request)

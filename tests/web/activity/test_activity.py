@@ -17,12 +17,12 @@ from dashboard.ledger.models import Attempt, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import AttemptResult, Target, begin_retry, end
 from dashboard.web.live.shell_state import shell_state
-from dashboard.web.ui.polling import MAX_POLLS
 from tests.conftest import logged_in, person
 from tests.support import wire
 from tests.support.csv_files import csv_rows
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, page_html, response_text, text
+from tests.support.live_page import Region
 from tests.support.operations import operation, operations
 from tests.support.seeding import seed_pages, seed_publication
 
@@ -230,56 +230,39 @@ def test_an_operation_shows_its_request_and_response(as_viewer: Client, paula: U
     assert '"detail": "No."' in page
 
 
-def poll_in(page: str) -> dict[str, str]:
-    return next(e.attributes for e in elements(page) if e.attributes.get("id") == "operation-poll")
+def open_operation(client: Client) -> Region:
+    return Region(client, "/activity/k1/", "operation-poll")
 
 
-def next_part(client: Client, page: str) -> str:
-    headers = {"HX-Request": "true", "HX-Target": "operation-poll"}
-    return html_of(client, poll_in(page)["hx-get"], **headers)
-
-
-def test_an_operation_is_polled_until_settled(as_viewer: Client, paula: User) -> None:
+def test_an_operation_is_followed_until_settled(as_viewer: Client, paula: User) -> None:
     sending = operation(paula, "k1", ending=None)
-    page = html_of(as_viewer, "/activity/k1/")
-    assert poll_in(page)["hx-trigger"] == "load delay:2s, again"
-    same = next_part(as_viewer, page)
-    assert poll_in(same)["hx-trigger"] == "load delay:3s, again"
-    assert "In progress" not in same
+    page = open_operation(as_viewer)
+    assert page.topics == ["operation:k1"]
+    assert page.is_moving
+    assert "In progress" not in page.refresh().html
+    assert page.is_moving
     end(sending.attempts.get(), AttemptResult(Outcome.ACCEPTED, status_code=202))
-    part = next_part(as_viewer, same)
-    assert "morph:#operation" in part
-    assert "Publish version 2: Accepted, not live yet." in text(part)
-    assert "202" in text(part)
-    assert "hx-trigger" not in poll_in(part)
+    assert "morph:#operation" in page.refresh().html
+    assert "Publish version 2: Accepted, not live yet." in page.text
+    assert "202" in page.text
+    assert not page.is_moving
 
 
-def test_a_settled_operation_is_not_polled(as_viewer: Client, paula: User) -> None:
+def test_a_settled_operation_is_not_read_again(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1")
-    assert "hx-get" not in poll_in(html_of(as_viewer, "/activity/k1/"))
+    assert not open_operation(as_viewer).is_moving
 
 
-def test_an_interrupted_operation_is_unknown_and_not_polled(
+def test_an_interrupted_operation_is_unknown_and_not_read_again(
     as_publisher: Client, paula: User
 ) -> None:
     operation(paula, "k1", ending=None)
-    page = html_of(as_publisher, "/activity/k1/")
+    page = open_operation(as_publisher)
     Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
-    part = next_part(as_publisher, page)
-    assert "Publish version 2: Outcome unknown." in text(part)
-    assert "Check now" in part
-    assert "hx-get" not in poll_in(part)
-    assert "hx-get" not in poll_in(html_of(as_publisher, "/activity/k1/"))
-
-
-def test_an_operation_that_stays_sending_is_not_polled_forever(
-    as_viewer: Client, paula: User
-) -> None:
-    operation(paula, "k1", ending=None)
-    page = html_of(as_viewer, "/activity/k1/")
-    for _ in range(MAX_POLLS):
-        page = next_part(as_viewer, page)
-    assert "hx-get" not in poll_in(page)
+    assert "Publish version 2: Outcome unknown." in page.refresh().text
+    assert "Check now" in page.html
+    assert not page.is_moving
+    assert not open_operation(as_publisher).is_moving
 
 
 def test_a_row_that_opens_gets_only_its_exchange(as_viewer: Client, paula: User) -> None:

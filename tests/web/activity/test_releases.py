@@ -102,7 +102,7 @@ def poll_in(html: str, poll_id: str = "operation-poll") -> dict[str, str]:
 
 def part(client: Client, html: str, poll_id: str = "operation-poll") -> str:
     headers = {"HX-Request": "true", "HX-Target": poll_id}
-    return client.get(poll_in(html, poll_id)["hx-get"], headers=headers).text
+    return client.get(poll_in(html, poll_id)["data-live-url"], headers=headers).text
 
 
 def set_running(release: Release) -> ReleaseItem:
@@ -112,7 +112,7 @@ def set_running(release: Release) -> ReleaseItem:
     return release.items.get(position=4)
 
 
-def test_a_release_row_is_polled_until_settled(as_viewer: Client, release: Release) -> None:
+def test_a_release_row_is_followed_until_settled(as_viewer: Client, release: Release) -> None:
     set_running(release)
     page = as_viewer.get("/activity/").text
     same = part(as_viewer, page)
@@ -124,10 +124,10 @@ def test_a_release_row_is_polled_until_settled(as_viewer: Client, release: Relea
     Release.objects.update(state=ReleaseState.FINISHED)
     settled = part(as_viewer, moved)
     assert "Winter wording: Finished, 3 of 3 live." in text(settled)
-    assert "hx-get" not in poll_in(settled)
+    assert "data-live" not in poll_in(settled)
 
 
-def test_a_row_from_load_more_polls_by_itself(as_viewer: Client, release: Release) -> None:
+def test_a_row_from_load_more_is_followed_by_itself(as_viewer: Client, release: Release) -> None:
     set_running(release)
     last = Operation.objects.get(operation_key="pr-5")
     headers = {"HX-Request": "true", "HX-Target": "more"}
@@ -138,10 +138,12 @@ def test_a_row_from_load_more_polls_by_itself(as_viewer: Client, release: Releas
     Release.objects.update(state=ReleaseState.FINISHED)
     settled = part(as_viewer, same, poll_id)
     assert f"morph:#release-row-{release.pk}" in settled
-    assert "hx-get" not in poll_in(settled, poll_id)
+    assert "data-live" not in poll_in(settled, poll_id)
 
 
-def test_operations_of_an_open_row_are_polled_with_it(as_viewer: Client, release: Release) -> None:
+def test_operations_of_an_open_row_are_followed_with_it(
+    as_viewer: Client, release: Release
+) -> None:
     item, poll_id = set_running(release), f"release-poll-{release.pk}"
     headers = {"HX-Request": "true", "HX-Target": f"release-{release.pk}"}
     opened = as_viewer.get(f"/activity/releases/{release.pk}/", headers=headers).text
@@ -152,11 +154,11 @@ def test_operations_of_an_open_row_are_polled_with_it(as_viewer: Client, release
     changed = part(as_viewer, same, poll_id)
     assert f"morph:#release-operations-{release.pk}" in changed
     Release.objects.update(state=ReleaseState.FINISHED)
-    assert "hx-get" not in poll_in(part(as_viewer, changed, poll_id), poll_id)
+    assert "data-live" not in poll_in(part(as_viewer, changed, poll_id), poll_id)
 
 
-def test_a_release_that_has_ended_is_not_polled(as_viewer: Client, release: Release) -> None:
-    assert "hx-get" not in poll_in(as_viewer.get("/activity/").text)
+def test_a_release_that_has_ended_is_not_followed(as_viewer: Client, release: Release) -> None:
+    assert "data-live" not in poll_in(as_viewer.get("/activity/").text)
 
 
 @pytest.mark.parametrize("marks", ["x", "7", "-", "999-1f", "x-y.z-", "1-1.1-2"])

@@ -248,26 +248,24 @@ def test_an_unreadable_conversation_is_not_polled(
 # Operations in the log
 
 
-def test_an_operation_is_polled_until_settled(as_viewer: Client, paula: User) -> None:
+def test_an_operation_is_followed_until_settled(as_viewer: Client, paula: User) -> None:
     target = Target("page_1", "aud_1", "ver_2", 2, target_name="Brightwater Foods")
     _, attempt = begin(
         operation_key="k1", actor=paula, kind=OperationKind.PUBLISH_VERSION, target=target, body={}
     )
     assert attempt
-    page = PolledPage(as_viewer, "/activity/", "operation-poll")
-    same = page.next()
-    assert "load delay:" in same.trigger
-    assert "<summary" not in same.html
+    page = open_page(as_viewer, "/activity/", "operation-poll")
+    rows = [e.attributes["id"] for e in elements(page.html, "summary")]
+    assert page.is_moving
+    assert "<summary" not in page.refresh().html
+    assert page.is_moving
     end(attempt, AttemptResult(Outcome.ACCEPTED))
-    part = same.next()
-    assert "Publish version 2: Accepted, not live yet." in part.text
-    assert [e.attributes["id"] for e in elements(part.html, "summary")] == [
-        e.attributes["id"] for e in elements(page.html, "summary")
-    ]
-    assert "hx-trigger" not in part.poll.attributes
+    assert "Publish version 2: Accepted, not live yet." in page.refresh().text
+    assert [e.attributes["id"] for e in elements(page.html, "summary")] == rows
+    assert not page.is_moving
 
 
-def test_a_log_of_what_is_settled_polls_nothing(as_viewer: Client) -> None:
+def test_a_log_of_what_is_settled_reads_nothing_again(as_viewer: Client) -> None:
     assert "operation-poll" not in open_page(as_viewer, "/activity/").html
 
 

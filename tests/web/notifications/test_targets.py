@@ -115,13 +115,12 @@ def test_a_test_shows_what_the_receiver_responded(
     second = as_viewer.post(url(target, "test/"), follow=True)
     assert "Not sent: your last test has no result yet." in response_text(second)
     poll = {"HX-Request": "true", "HX-Target": "test-poll"}
-    waiting = as_viewer.get(f"{url(target)}?polls=0", headers=poll).text
-    assert "polls=1" in waiting
+    assert "data-moving" in as_viewer.get(url(target), headers=poll).text
     deliver_pending("worker-1")
-    result = as_viewer.get(f"{url(target)}?polls=1", headers=poll).text
+    result = as_viewer.get(url(target), headers=poll).text
     assert f'data-tone="{tone}"' in result
     assert sentence in text(result)
-    assert "hx-get" not in result
+    assert "data-moving" not in result
     assert sentence in response_text(as_viewer.get(url(target)))
     assert len(receiver.received) == 1
 

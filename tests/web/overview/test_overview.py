@@ -16,7 +16,6 @@ from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.models.publications import PublicationReason
 from dashboard.ledger.operations import AttemptResult, Target, begin, end
 from dashboard.web.live.shell_state import shell_state
-from dashboard.web.ui.polling import MAX_POLLS
 from tests.conftest import logged_in
 from tests.support import wire
 from tests.support.clock import stopped
@@ -319,60 +318,51 @@ def test_a_chart_keeps_its_day_past_midnight(
 # In progress
 
 
-def test_a_poll_announces_changes_and_resets_the_interval(
+def test_what_changed_is_announced(as_viewer: Client, fake_service: FakeService) -> None:
+    seed_audiences(queued())
+    age_everything()
+    serve(fake_service, queued(status="processing"))
+    html = get(as_viewer, target="flight")
+    assert "Processing" in html
+    assert "Version 2 of Brightwater Foods: processing." in text(html)
+    assert is_moving(html)
+
+
+def test_without_a_change_nothing_is_announced(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     seed_audiences(queued())
     age_everything()
-    serve(fake_service, queued(status="processing"))
-    html = get(as_viewer, "/?polls=5", target="flight")
-    assert "Processing" in html
-    assert "Version 2 of Brightwater Foods: processing." in text(html)
-    assert polling(html) == ("/?polls=0", "load delay:2s, again")
-
-
-def test_polls_without_changes_slow_down(as_viewer: Client, fake_service: FakeService) -> None:
-    seed_audiences(queued())
-    age_everything()
     serve(fake_service, queued())
-    html = get(as_viewer, "/?polls=4", target="flight")
-    assert polling(html) == ("/?polls=5", "load delay:20s, again")
+    html = get(as_viewer, target="flight")
+    assert is_moving(html)
     assert "flight-announcement" not in html
 
 
-def test_polling_stops_when_nothing_is_in_progress(
+def test_nothing_is_read_once_nothing_is_in_progress(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     seed_audiences(queued())
     age_everything()
     serve(fake_service, wire.audience(latestVersion=wire.live_version(versionId="ver_2")))
-    html = get(as_viewer, "/?polls=0", target="flight", status=286)
-    assert polling(html) is None
+    html = get(as_viewer, target="flight")
+    assert not is_moving(html)
     assert "No versions in progress." in text(html)
 
 
-def test_polling_stops_after_the_maximum_number_of_polls(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
-    seed_audiences(queued())
-    html = get(as_viewer, f"/?polls={MAX_POLLS}", target="flight", status=286)
-    assert polling(html) is None
-    assert "Auto-refresh stopped. Refresh" in text(html)
-
-
-def test_a_failed_poll_shows_an_error_and_polling_continues(
+def test_a_failed_read_shows_an_error_and_is_repeated(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     seed_audiences(queued())
     age_everything()
     fake_service.fails(httpx.ConnectError)
-    html = get(as_viewer, "/?polls=0", target="flight")
+    html = get(as_viewer, target="flight")
     assert "Refresh failed." in text(html)
     assert "Brightwater Foods" in html
-    assert polling(html) == ("/?polls=1", "load delay:3s, again")
+    assert is_moving(html)
 
 
-def test_a_poll_reads_three_pages_moving_versions_first(
+def test_three_pages_are_read_at_once_moving_versions_first(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     for number in range(8):
@@ -381,17 +371,9 @@ def test_a_poll_reads_three_pages_moving_versions_first(
     seed_audiences(queued(), page_id="page_8")
     age_everything()
     fake_service.answers(200, json=wire.envelope())
-    get(as_viewer, "/?polls=0", target="flight")
+    get(as_viewer, target="flight")
     assert len(fake_service.sent) == 3
     assert fake_service.sent[0].url.path == "/v0/pages/page_8/audiences"
-
-
-@pytest.mark.parametrize("polls", ["", "-1", "x", "9999999999999", "²"])
-def test_an_invalid_poll_count_is_read_as_zero(
-    polls: str, as_viewer: Client, fake_service: FakeService
-) -> None:
-    seed_audiences(queued())
-    assert "Brightwater Foods" in get(as_viewer, f"/?polls={polls}", target="flight")
 
 
 def test_a_late_version_that_goes_live_needs_no_attention(
@@ -400,15 +382,15 @@ def test_a_late_version_that_goes_live_needs_no_attention(
     seed_pages(wire.page())
     seed_audiences(queued(queuedAt="2026-03-01T09:00:00Z"))
     age_everything()
-    assert polling(get(as_viewer))
+    assert is_moving(get(as_viewer))
     serve(fake_service, wire.audience(latestVersion=wire.live_version(versionId="ver_2")))
-    html = get(as_viewer, "/?polls=0", target="flight", status=286)
+    html = get(as_viewer, target="flight")
     assert "Version 2 of Brightwater Foods" not in section(html, "Needs attention")
     assert "Nothing needs attention." in section(html, "Needs attention")
-    assert polling(html) is None
+    assert not is_moving(html)
 
 
-def test_an_operation_in_progress_is_polled_until_it_completes(
+def test_an_operation_in_progress_is_followed_until_it_completes(
     as_viewer: Client, fake_service: FakeService, paula: User
 ) -> None:
     target = Target("page_1", "aud_1", "ver_2", 2, target_name="Brightwater Foods")
@@ -417,14 +399,12 @@ def test_an_operation_in_progress_is_polled_until_it_completes(
     )
     assert attempt
     seed_pages(wire.page())
-    assert polling(get(as_viewer))
-    assert "In progress" in section(
-        get(as_viewer, "/?polls=0", target="flight"), "Recent operations"
-    )
+    assert is_moving(get(as_viewer))
+    assert "In progress" in section(get(as_viewer, target="flight"), "Recent operations")
     end(attempt, SUCCEEDED)
-    html = get(as_viewer, "/?polls=1", target="flight", status=286)
+    html = get(as_viewer, target="flight")
     assert "Accepted" in section(html, "Recent operations")
-    assert polling(html) is None
+    assert not is_moving(html)
     assert fake_service.sent == []
 
 
@@ -433,11 +413,10 @@ def age_everything() -> None:
     AudienceRecord.objects.update(last_seen_at=timezone.now() - timedelta(minutes=1))
 
 
-def polling(html: str) -> tuple[str, str] | None:
+def is_moving(html: str) -> bool:
     part = next(e for e in elements(html, "section") if e.attributes.get("id") == "flight")
-    if "hx-get" not in part.attributes:
-        return None
-    return part.attributes["hx-get"], part.attributes["hx-trigger"]
+    assert "audience" in part.attributes["data-live"].split()
+    return "data-moving" in part.attributes
 
 
 # Changes since the last visit

@@ -24,6 +24,7 @@ from tests.support.clock import stopped
 from tests.support.dashboards import Dashboard, hidden, logged_in, over_http
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, response_text, text
+from tests.support.live_page import BACKGROUND
 from tests.support.processes import Running
 from tests.support.publishing_service import PublishingService
 from tests.support.receiver_page import (
@@ -250,8 +251,7 @@ def polled(client: Client, html: str) -> Any:
     """Poll for new deliveries as the page does."""
     divs = [element.attributes for element in elements(html, "div")]
     [part] = [div for div in divs if div.get("id") == "deliveries"]
-    headers = {"HX-Request": "true", "HX-Target": "deliveries"} | json.loads(part["hx-headers"])
-    return client.get(part["hx-get"], headers=headers)
+    return client.get(part["data-live-url"], headers=BACKGROUND | {"HX-Target": "deliveries"})
 
 
 def test_an_open_page_receives_only_what_arrives(receiver: ReceiverPage) -> None:
