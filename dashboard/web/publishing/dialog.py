@@ -5,6 +5,7 @@ It shows the review of a version, or the progress of its publish.
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from functools import wraps
 from typing import Any
 
@@ -28,8 +29,10 @@ from dashboard.accounts.permissions import PUBLISH, View, may
 from dashboard.approvals.requests import ApprovalError, valid_emergency_reason
 from dashboard.approvals.rule import may_publish_in_an_emergency
 from dashboard.ledger.models import Operation, PageRecord
+from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.operations import publish_key, show_interrupted
 from dashboard.ledger.queries.audiences import publications_of_versions, rollback_target
+from dashboard.ledger.queries.operations import publishes_of
 from dashboard.observability.request_context import tolerate_write_errors
 from dashboard.operations.checking import (
     PublishTarget,
@@ -49,12 +52,15 @@ from dashboard.web.audiences.views import audience_context
 from dashboard.web.publishing.schedule_form import APPROVAL, NOW, SCHEDULE, ScheduleForm
 from dashboard.web.releases.summary import worker_status
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
+from dashboard.web.ui.markup import duration
 from dashboard.web.ui.query_params import int_param
 
 OUT_OF_DATE = "This form is out of date. Nothing was sent. Review it again, then publish."
 CHANGED = "Something changed since you opened this form. Nothing was sent."
 NOT_READ = "Nothing was scheduled or requested, as the version couldn’t be checked."
 NOT_RESENT = "Not sent again. Review the warnings first."
+RECENTLY = timedelta(minutes=15)
+"""A publish of that age may be what has changed since a form was opened. Source: our choice."""
 NEEDS_APPROVAL = "Not sent. It needs the approval of another person. Request it instead."
 
 _VIEWS = {NOW: "version-publish", SCHEDULE: "version-schedule", APPROVAL: "version-request"}
@@ -81,7 +87,7 @@ def show_review(
         "kind": "confirm",
         "version_state": review.state,
         "form": form,
-        "problem": problem or form.problem,
+        "problem": with_name(request, review, problem) or form.problem,
         "days": review.rule.days,
         "worker": worker_status(),
         "is_retry": is_retry,
@@ -137,11 +143,28 @@ def show_rollback(
         "kind": "rollback",
         "period": periods[0] if periods else None,
         "note": request.POST.get("note", ""),
-        "problem": problem,
+        "problem": with_name(request, review, problem),
         "operation_key": publish_key(*review.target) if failed else review.operation_key,
         "offered": f"?from={offered}" if offered else "",
     }
     return render_dialog(request, review.target, context, status=status)
+
+
+def with_name(request: Request, review: PublishReview, problem: str) -> str:
+    """Name who published meanwhile, if a problem is that the form is no longer right."""
+    if problem not in (CHANGED, OUT_OF_DATE):
+        return problem
+    page_id, audience_id, _ = review.target
+    now = clock.now()
+    by_others = publishes_of(page_id, audience_id).exclude(actor=request.user)
+    last = by_others.filter(outcome=Outcome.ACCEPTED, requested_at__gt=now - RECENTLY).first()
+    if last is None:
+        return problem
+    act = "rolled back to" if last.is_rollback else "published"
+    elapsed = now - last.requested_at
+    at = " just now" if elapsed < timedelta(minutes=1) else f", {duration(elapsed)} ago"
+    _, _, rest = problem.partition(". ")
+    return f"{last.actor_name} {act} version {last.version_number}{at}. {rest}"
 
 
 def review_context(

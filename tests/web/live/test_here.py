@@ -398,4 +398,5 @@ def test_without_the_setting_there_is_nothing(
     for url in (*PAGES.values(), "/audiences/", "/pages/page_1/"):
         html = as_publisher.get(url).content.decode()
         assert "data-here" not in html
-        assert 'class="presence' not in html
+        assert "/live/here/" not in html
+        assert "data-visitor" not in html

@@ -1,6 +1,7 @@
 """Publishing is reviewed first, sent once, and its outcome is never guessed."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -13,11 +14,14 @@ from django.utils import timezone
 
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.operations import Target
 from dashboard.operations.publish import LIST_LAG
 from dashboard.operations.publish_review import MAX_PUBLISHES
+from tests.conftest import person
 from tests.support import wire
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, page_text
+from tests.support.operations import operation
 from tests.support.publish_dialog import ADDRESS, DIALOG, EARLIER, PublishDialog
 from tests.support.publishing_service import (
     PublishingService,
@@ -187,6 +191,34 @@ def test_changes_since_opening_are_shown_before_sending(
     assert (dialog.service.keys, outcomes()) == ([], [])
     dialog.press()
     assert outcomes() == [Outcome.ACCEPTED]
+
+
+@pytest.mark.parametrize(
+    ("age", "words"),
+    [
+        (timedelta(seconds=5), "ben published version 3 just now. Nothing was sent."),
+        (timedelta(minutes=4), "ben published version 3, 4 min ago. Nothing was sent."),
+        (timedelta(hours=4), "Something changed since you opened this form. Nothing was sent."),
+    ],
+    ids=str,
+)
+def test_who_published_meanwhile_is_named(
+    age: timedelta, words: str, dialog: PublishDialog
+) -> None:
+    form = dialog.open().form
+    what_is_live(dialog.service)
+    target = Target("page_1", "aud_1", "ver_3", 3, target_name="Brightwater Foods")
+    operation(person("ben"), "key-ben", target=target, at=timezone.now() - age)
+    assert words in dialog.press(form).text
+    assert dialog.service.keys == []
+
+
+def test_one_s_own_publish_is_no_news(dialog: PublishDialog, paula: User) -> None:
+    form = dialog.open().form
+    what_is_live(dialog.service)
+    target = Target("page_1", "aud_1", "ver_3", 3, target_name="Brightwater Foods")
+    operation(paula, "key-own", target=target)
+    assert "Something changed since you opened this form." in dialog.press(form).text
 
 
 def test_a_number_typed_for_one_risk_confirms_only_it(dialog: PublishDialog) -> None:
