@@ -12,11 +12,10 @@ from django.http import Http404
 from dashboard.accounts.permissions import PUBLISH, AuthenticatedRequest, may
 from dashboard.approvals.models import ApprovalRequest
 from dashboard.ledger.models import AudienceRecord
-from dashboard.ledger.models.feed import FeedKind
 from dashboard.live.models import Doing
 from dashboard.live.presence import Visitor, place_of, subject_of, visitors_at
 from dashboard.releases.models import Release
-from dashboard.web.live.topics import topic
+from dashboard.web.live.topics import presence_topic
 from dashboard.web.ui.query_params import int_param
 from dashboard.web.ui.urls import cached_reverse, is_identifier
 
@@ -49,12 +48,13 @@ class Here:
     @property
     def topic(self) -> str:
         """The topic of its changes in the poll of the page."""
-        return topic(FeedKind.PRESENCE, subject_of(self.place))
+        return presence_topic(subject_of(self.place))
 
     def url(self, row: str = "") -> str:
         """Return the URL of its line, or of its mark in a row."""
         query = {"place": self.place} | ({"row": row} if row else {})
-        return f"{cached_reverse('here')}?{urlencode(query)}"
+        # As in the topic, so that both of each row compress well.
+        return f"{cached_reverse('here')}?{urlencode(query, safe=':')}"
 
 
 def here_at_page(request: AuthenticatedRequest, kind: str, *ids: object) -> Here | None:

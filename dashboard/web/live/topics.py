@@ -39,9 +39,16 @@ def topic(kind: str, *ids: str) -> str:
     return ":".join([kind, *(quote(name, safe="") for name in ids if name)])
 
 
+def presence_topic(place: str) -> str:
+    """Return the topic of who is at a place, whose ids are encoded already."""
+    return f"{FeedKind.PRESENCE}:{place}"
+
+
 def _topics(entry: FeedEntry) -> Iterable[str]:
     """Yield what a change is about: a publish is about its audience, too."""
-    if entry.kind not in (FeedKind.PAGE, FeedKind.AUDIENCE):
+    if entry.kind == FeedKind.PRESENCE:
+        yield presence_topic(entry.object_id)
+    elif entry.kind not in (FeedKind.PAGE, FeedKind.AUDIENCE):
         yield topic(entry.kind, entry.object_id)
     if entry.audience_id:
         yield topic(FeedKind.AUDIENCE, entry.page_id, entry.audience_id)
