@@ -1,9 +1,9 @@
-// Reports which place this page shows (data-here) and whether its user is idle, every half minute and
-// on a change. Shows who else is there, and announces who comes.
+// Reports which place this page shows (data-here), and who is idle; shows and announces who else is there.
 import { announce } from "./announce.js";
 import { isIdle } from "./live.js";
 
 const EVERY_MS = 30000;
+const SOON_MS = 1000; // Who only passes through is not reported.
 // Of this page rather than of its tab: a copied tab would have the same, and what a page sends when it is
 // left may arrive after the report of the next page.
 const tab = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -30,7 +30,7 @@ async function send(body) {
   document.getElementById(wanted.id)?.replaceWith(wanted);
   announceNew();
 }
-const sendNews = () => document.hidden || report() === reported || send(report());
+const sendNews = () => setTimeout(() => document.hidden || report() === reported || send(report()), SOON_MS);
 
 function announceNew() {
   const visitors = [...(place()?.querySelectorAll("[data-visitor]:not(.idle)") ?? [])];
@@ -41,7 +41,6 @@ function announceNew() {
 }
 
 announceNew(); // Not those of the page itself.
-sendNews();
 document.addEventListener("pressroom:refreshed", announceNew);
 for (const name of ["htmx:afterSettle", "htmx:historyRestore", "visibilitychange", "pointerdown", "keydown", "close"]) {
   document.addEventListener(name, sendNews, { capture: name === "close" }); // of a dialog, it doesn't bubble

@@ -32,9 +32,14 @@ OWN_FILES = {
 }
 OWN_FILES |= {f"release {state}": 2 for state in RELEASES}
 ASKS_LATER |= OWN_FILES
+for shared in ("audience", "versions", "conversation", "publish", "approval"):
+    ASKS_LATER[shared] = ASKS_LATER.get(shared, 0) + 1
+for state in RELEASES:
+    ASKS_LATER[f"release {state}"] += 1
 """Requests of a page that is there: people are searched once all else was found, the changes that
 wait in the conversation are counted beside its tab, and rows in progress are polled. Some have a
-script or styles of their own, which other pages need not load."""
+script or styles of their own, which other pages need not load. Those that users share report
+themselves."""
 SHIFT = "() => { noteShifts(window.shifts.takeRecords()); return window.shift; }"
 OPENED = "dialog[open], details[open], :popover-open, #person"
 """What is open over a page or within it; the colours of the page itself were looked at before."""
