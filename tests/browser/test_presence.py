@@ -16,7 +16,7 @@ DRAFT = """SELECT page_id, audience_id, latest_version_number FROM ledger_audien
   ORDER BY audience_id LIMIT 1"""
 NOTE_ANNOUNCEMENTS = """window.announced = [];
 new MutationObserver((changes) => changes.forEach(({ target }) => {
-  const region = target.parentElement?.closest("[role=status]") ?? target.closest?.("[role=status]");
+  const region = (target.closest ? target : target.parentElement)?.closest("[role=status]");
   if (region?.textContent.trim()) window.announced.push(region.textContent.trim());
 })).observe(document, { childList: true, subtree: true, characterData: true });"""
 POLL = "document.dispatchEvent(new Event('visibilitychange'))"

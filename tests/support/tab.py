@@ -28,8 +28,10 @@ class Tab:
         return self._client.post("/live/here/", {"tab": self._id}, headers=BACKGROUND)
 
 
-def who_is_at(client: Client, place: str = AUDIENCE, **query: str) -> str:
-    """Return the line of a place, as its user reads it."""
-    response = client.get("/live/here/", headers=BACKGROUND, query_params={"place": place, **query})
+def who_is_at(client: Client, place: str = AUDIENCE, *, row: str = "") -> str:
+    """Return the line of a place, or the mark of a row, as its user reads it."""
+    target = row or f"here-{place.partition(':')[0]}"
+    headers = BACKGROUND | {"HX-Target": target}
+    response = client.get("/live/here/", {"place": place}, headers=headers)
     assert response.status_code == 200
     return text(response.content.decode())

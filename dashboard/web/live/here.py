@@ -50,11 +50,10 @@ class Here:
         """The topic of its changes in the poll of the page."""
         return presence_topic(subject_of(self.place))
 
-    def url(self, row: str = "") -> str:
-        """Return the URL of its line, or of its mark in a row."""
-        query = {"place": self.place} | ({"row": row} if row else {})
+    @property
+    def url(self) -> str:
         # As in the topic, so that both of each row compress well.
-        return f"{cached_reverse('here')}?{urlencode(query, safe=':')}"
+        return f"{cached_reverse('here')}?{urlencode({'place': self.place}, safe=':')}"
 
 
 def here_at_page(request: AuthenticatedRequest, kind: str, *ids: object) -> Here | None:

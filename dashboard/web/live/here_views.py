@@ -4,6 +4,7 @@ from django.conf import settings
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
+from django.views.decorators.vary import vary_on_headers
 
 from dashboard.live.models import Doing
 from dashboard.live.presence import leave, report
@@ -13,11 +14,12 @@ from dashboard.web.ui.query_params import int_param
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@vary_on_headers("HX-Target")
 def here(request: Request) -> HttpResponse:
     """Show who else is at `place`; a POST reports first that a tab is there, too.
 
-    Without a place, the tab is closed or shows something else. `?row=` is the key of a row, which
-    has a mark instead of a line.
+    Without a place, the tab is closed or shows something else. If htmx targets a row, it gets the
+    mark of that row instead of the line.
     """
     if not settings.PRESENCE:
         raise Http404
@@ -45,5 +47,6 @@ def here(request: Request) -> HttpResponse:
 
 
 def _show(request: Request, place: str) -> HttpResponse:
-    context = {"at": who_is_at(request, openable_place(request, place))}
-    return render(request, "live/here.html", context | {"row": request.GET.get("row", "")})
+    at = who_is_at(request, openable_place(request, place))
+    key = (request.htmx.target or "").removeprefix("here-")
+    return render(request, "live/here.html", {"at": at, "key": "" if key == at.kind else key})

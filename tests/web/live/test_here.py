@@ -374,6 +374,16 @@ def test_rows_show_it_and_lists_report_nothing(
     assert "data-here" not in html
 
 
+def test_a_row_gets_its_mark(as_viewer: Client, as_ben: Client) -> None:
+    for name in ("ivan", "olga"):
+        Tab(logged_in(person(name, "Viewers"))).report()
+    Tab(as_ben).report()
+    assert who_is_at(as_viewer, row="here-7").endswith(" is here +2")
+    headers = {"HX-Request": "true", "HX-Target": "here-7"}
+    html = as_viewer.get("/live/here/", {"place": AUDIENCE}, headers=headers).content.decode()
+    assert 'id="here-7"' in html
+
+
 @pytest.mark.parametrize("url", ["/audiences/", "/pages/page_1/"])
 def test_all_rows_take_one_query(url: str, as_viewer: Client, fake_service: FakeService) -> None:
     audiences = [wire.audience(audienceId=f"aud_{number}") for number in range(9)]
