@@ -12,6 +12,7 @@ from django.utils import timezone
 from dashboard.approvals.models import ApprovalRequest, RequestState
 from dashboard.releases.models import Release, ReleaseState
 from tests.conftest import logged_in, person
+from tests.support.approval_page import ApprovalPage
 from tests.support.clock import Clock
 from tests.support.html import page_text, response_text, text
 from tests.support.live_page import Region
@@ -181,119 +182,107 @@ def test_a_publisher_has_no_emergency(release: Release, as_publisher: Client) ->
 # Deciding
 
 
-def test_the_approver_sees_each_unchanged_version(ask: Ask, as_peter: Client) -> None:
-    approval = ask()
-    page = page_text(as_peter, url(approval))
-    assert "Checked just now: nothing has changed since the request." in page
-    assert "Changes to the supplementary context" in page
-    assert "Your decision" in page
-    item = approval.releases.get().items.last()
+@pytest.fixture
+def page(ask: Ask, as_peter: Client) -> ApprovalPage:
+    """The page of Paula's request, in Peter's browser."""
+    return ApprovalPage(as_peter, ask())
+
+
+def test_the_approver_sees_each_unchanged_version(page: ApprovalPage) -> None:
+    seen = page.open().text
+    assert "Checked just now: nothing has changed since the request." in seen
+    assert "Changes to the supplementary context" in seen
+    assert "Your decision" in seen
+    item = page.release.items.last()
     assert item
-    assert item.audience_name in page_text(as_peter, f"{url(approval)}?item={item.pk}")
+    assert item.audience_name in page.open(f"?item={item.pk}").text
 
 
-def test_an_approved_release_is_published(ask: Ask, as_peter: Client) -> None:
-    approval = ask()
-    answer = decide(as_peter, approval, "approve", "Fine")
-    assert "peter approved it" in page_text(as_peter, answer.url)
-    assert state_of(approval.releases.get()) == ReleaseState.RUNNING
+def test_an_approved_release_is_published(page: ApprovalPage) -> None:
+    assert "peter approved it" in page.decide("approve", "Fine").text
+    assert page.release.state == ReleaseState.RUNNING
 
 
 def test_a_declined_release_is_a_draft_with_the_reason(
-    ask: Ask, as_peter: Client, as_publisher: Client
+    page: ApprovalPage, as_publisher: Client
 ) -> None:
-    approval = ask()
-    answer = decide(as_peter, approval, "decline", "Wrong price")
-    assert "peter declined it" in page_text(as_peter, answer.url)
-    release = approval.releases.get()
-    assert state_of(release) == ReleaseState.DRAFT
-    assert "peter declined it: Wrong price" in page_text(as_publisher, release_url(release))
+    assert "peter declined it" in page.decide("decline", "Wrong price").text
+    assert page.release.state == ReleaseState.DRAFT
+    seen = page_text(as_publisher, release_url(page.release))
+    assert "peter declined it: Wrong price" in seen
 
 
-def test_who_declines_gives_a_reason_and_loses_nothing(ask: Ask, as_peter: Client) -> None:
-    approval = ask()
-    answer = decide(as_peter, approval, "decline")
-    assert answer.status_code == 422
-    assert "Enter the reason why you decline." in response_text(answer)
-    long = decide(as_peter, approval, "decline", "x" * 2001)
-    assert "The note has 2,001 characters." in response_text(long)
-    assert "x" * 2001 in long.text
+def test_who_declines_gives_a_reason_and_loses_nothing(page: ApprovalPage) -> None:
+    assert page.decide("decline").status == 422
+    assert "Enter the reason why you decline." in page.text
+    assert "The note has 2,001 characters." in page.decide("decline", "x" * 2001).text
+    assert "x" * 2001 in page.html
 
 
 def test_nobody_approves_an_own_request(ask: Ask, as_publisher: Client) -> None:
-    approval = ask()
-    page = page_text(as_publisher, url(approval))
-    assert "Your own request: another person decides it." in page
-    answer = decide(as_publisher, approval, "approve")
-    assert answer.status_code == 422
-    assert "It’s your own request" in response_text(answer)
-    assert state_of(approval.releases.get()) == ReleaseState.WAITING_FOR_APPROVAL
+    page = ApprovalPage(as_publisher, ask())
+    assert "Your own request: another person decides it." in page.open().text
+    assert page.decide("approve").status == 422
+    assert "It’s your own request" in page.text
+    assert page.release.state == ReleaseState.WAITING_FOR_APPROVAL
 
 
 def test_accounts_with_one_address_are_one_person(
-    ask: Ask, paula: User, peter: User, as_peter: Client
+    page: ApprovalPage, paula: User, peter: User
 ) -> None:
     User.objects.filter(pk__in=(paula.pk, peter.pk)).update(email="paula@kestrel.example")
-    approval = ask()
-    assert "Ask another person" in page_text(as_peter, url(approval))
-    assert decide(as_peter, approval, "approve").status_code == 422
+    assert "Ask another person" in page.open().text
+    assert page.decide("approve").status == 422
 
 
 def test_who_may_not_publish_decides_nothing(ask: Ask, as_viewer: Client) -> None:
-    approval = ask()
-    assert "may not approve this" in page_text(as_viewer, url(approval))
+    page = ApprovalPage(as_viewer, ask())
+    assert "may not approve this" in page.open().text
     for step in ("approve", "decline", "withdraw", "send"):
-        assert decide(as_viewer, approval, step).status_code == 403
+        assert page.decide(step).status == 403
 
 
-def test_the_requester_withdraws(ask: Ask, as_publisher: Client, as_peter: Client) -> None:
-    approval = ask()
-    refused = decide(as_peter, approval, "withdraw")
-    assert "You can withdraw your own requests only." in response_text(refused)
-    answer = decide(as_publisher, approval, "withdraw")
-    assert "paula withdrew the request." in page_text(as_publisher, answer.url)
-    assert state_of(approval.releases.get()) == ReleaseState.DRAFT
+def test_the_requester_withdraws(page: ApprovalPage, as_publisher: Client) -> None:
+    assert "You can withdraw your own requests only." in page.decide("withdraw").text
+    paulas = ApprovalPage(as_publisher, page.approval)
+    assert "paula withdrew the request." in paulas.decide("withdraw").text
+    assert page.release.state == ReleaseState.DRAFT
 
 
-def test_the_second_decision_is_told_of_the_first(ask: Ask, as_peter: Client) -> None:
-    approval = ask()
-    decide(as_peter, approval, "decline", "No")
-    again = decide(logged_in(person("petra", "Publishers")), approval, "approve")
-    assert again.status_code == 422
-    assert "peter declined it. Nothing was changed." in response_text(again)
+def test_the_second_decision_is_told_of_the_first(page: ApprovalPage) -> None:
+    page.decide("decline", "No")
+    again = ApprovalPage(logged_in(person("petra", "Publishers")), page.approval)
+    assert again.decide("approve").status == 422
+    assert "peter declined it. Nothing was changed." in again.text
 
 
 # What has changed
 
 
 def test_a_changed_item_cannot_be_approved(
-    ask: Ask, service: PublishingAudiences, as_peter: Client
+    page: ApprovalPage, service: PublishingAudiences
 ) -> None:
-    approval = ask()
-    item = approval.releases.get().items.first()
+    item = page.release.items.first()
     assert item
     key = (item.page_id, item.audience_id)
     version = service.audiences[key]["latestVersion"]
     service.change(key, latestVersion=version | {"supplementaryContext": "Rewritten by the agent."})
-    page = page_text(as_peter, url(approval))
-    assert "Changed since the request" in page
-    assert f"Text of version {item.version_number}" in page
-    assert "Rewritten by the agent." in page
-    assert "It has changed since the request, so it can’t be approved." in page
-    assert "Approve " not in page.partition("Your decision")[2]
+    seen = page.open().text
+    assert "Changed since the request" in seen
+    assert f"Text of version {item.version_number}" in seen
+    assert "Rewritten by the agent." in seen
+    assert "It has changed since the request, so it can’t be approved." in seen
+    assert "Approve " not in seen.partition("Your decision")[2]
 
 
 def test_without_the_service_the_page_could_not_check(
-    ask: Ask, service: PublishingAudiences, as_peter: Client
+    page: ApprovalPage, service: PublishingAudiences
 ) -> None:
-    approval = ask()
     service.before = refuse_connection
-    page = page_text(as_peter, url(approval))
-    assert "Couldn’t check what has changed since." in page
+    assert "Couldn’t check what has changed since." in page.open().text
 
 
-def test_a_void_request_shows_then_and_now(ask: Ask, as_peter: Client) -> None:
-    approval = ask()
+def test_a_void_request_shows_then_and_now(page: ApprovalPage) -> None:
     differences = [
         {"item": "Acme", "what": "Live version", "then": "Version 3", "now": "Version 4"}
     ]
@@ -303,10 +292,10 @@ def test_a_void_request_shows_then_and_now(ask: Ask, as_peter: Client) -> None:
         end_reason="It changed after the request. Nothing was sent.",
         differences=differences,
     )
-    page = page_text(as_peter, url(approval))
-    assert "It changed, so the approval is void." in page
-    assert "Live version Acme Version 3 Version 4 Changed" in page
-    assert "Mark as" not in page  # That is on the release's own page.
+    seen = page.open().text
+    assert "It changed, so the approval is void." in seen
+    assert "Live version Acme Version 3 Version 4 Changed" in seen
+    assert "Mark as" not in seen  # That is on the release's own page.
 
 
 def test_a_get_decides_nothing_and_leads_to_the_request(ask: Ask, as_peter: Client) -> None:
