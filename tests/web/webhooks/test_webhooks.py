@@ -22,6 +22,7 @@ from tests.support.embedded_api_factories import make_subscription
 from tests.support.fake_service import FakeService
 from tests.support.hostile_strings import PAYLOADS
 from tests.support.html import elements, response_text, text
+from tests.support.service_page import ServicePage
 
 LIST = "/webhooks/"
 ADD = f"{LIST}new/"
@@ -45,8 +46,16 @@ def html_of(client: Client, address: str = LIST) -> str:
     return response_text(answer)
 
 
-def sent_bodies(fake_service: FakeService) -> list[Any]:
-    return [json.loads(request.content) for request in fake_service.sent]
+@pytest.fixture
+def webhooks(as_administrator: Client, fake_service: FakeService) -> ServicePage:
+    """The list in an administrator's browser."""
+    return ServicePage(as_administrator, fake_service, LIST)
+
+
+@pytest.fixture
+def viewed(as_viewer: Client, fake_service: FakeService) -> ServicePage:
+    """The list in a viewer's browser."""
+    return ServicePage(as_viewer, fake_service, LIST)
 
 
 # The list
@@ -57,13 +66,11 @@ def test_an_empty_list_shows_how_to_fill_it(as_administrator: Client, as_viewer:
     assert "Administrators can add them by ID." in html_of(as_viewer)
 
 
-def test_the_list_shows_last_known_without_a_call(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_the_list_shows_last_known_without_a_call(viewed: ServicePage) -> None:
     listed()
-    page = html_of(as_viewer)
+    page = viewed.text()
     assert all(word in page for word in ("CRM", "https://hooks.example/in", "form.submitted"))
-    assert fake_service.sent == []
+    assert viewed.service.sent == []
 
 
 @pytest.mark.parametrize(
@@ -187,13 +194,11 @@ def test_an_interrupted_change_appears_in_its_row(as_viewer: Client, paula: User
 # Rights
 
 
-def test_who_may_not_change_is_offered_no_change(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_who_may_not_change_is_offered_no_change(viewed: ServicePage) -> None:
     listed()
-    fake_service.answers(200, json=wire.subscription())
+    viewed.service.answers(200, json=wire.subscription())
     for address in (LIST, detail()):
-        page = as_viewer.get(address).text
+        page = viewed.get(address).text
         forms = {form.attributes["action"] for form in elements(page, "form")}
         assert not {form for form in forms if form.startswith("/webhooks/whs_1/")}
         assert 'role="switch"' not in page
@@ -230,14 +235,12 @@ def test_who_may_not_change_is_refused_with_a_sentence(
     assert SubscriptionRecord.objects.get().label == "CRM"
 
 
-def test_a_viewer_may_read_listed_subscriptions_and_nothing_else(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_a_viewer_may_read_listed_subscriptions_and_nothing_else(viewed: ServicePage) -> None:
     listed()
-    fake_service.answers(200, json=wire.subscription(url="https://new.example"))
-    assert "https://new.example" in as_viewer.post(LIST, {"read": "whs_1"}).text
-    as_viewer.post(LIST, {"read": "whs_of_others"})
-    assert len(fake_service.sent) == 1
+    viewed.service.answers(200, json=wire.subscription(url="https://new.example"))
+    assert "https://new.example" in viewed.client.post(LIST, {"read": "whs_1"}).text
+    viewed.client.post(LIST, {"read": "whs_of_others"})
+    assert len(viewed.service.sent) == 1
     assert SubscriptionRecord.objects.count() == 1
 
 
@@ -283,14 +286,12 @@ def test_a_wrong_id_shows_the_service_s_words(as_administrator: Client) -> None:
     assert SubscriptionRecord.objects.count() == 0
 
 
-def test_adding_twice_gives_an_error_and_sends_nothing(
-    as_administrator: Client, fake_service: FakeService
-) -> None:
+def test_adding_twice_gives_an_error_and_sends_nothing(webhooks: ServicePage) -> None:
     listed()
-    answer = as_administrator.post(ADD, {"subscription_id": "whs_1", "label": "Another"})
+    answer = webhooks.client.post(ADD, {"subscription_id": "whs_1", "label": "Another"})
     assert answer.status_code == 422
     assert "Already added." in response_text(answer)
-    assert fake_service.sent == []
+    assert webhooks.service.sent == []
     assert SubscriptionRecord.objects.get().label == "CRM"
 
 
@@ -305,10 +306,10 @@ def test_adding_twice_gives_an_error_and_sends_nothing(
     ],
 )
 def test_an_invalid_id_or_label_is_not_sent(
-    as_administrator: Client, fake_service: FakeService, data: dict[str, str], sentence: str
+    webhooks: ServicePage, data: dict[str, str], sentence: str
 ) -> None:
-    answer = as_administrator.post(ADD, data)
-    assert (answer.status_code, fake_service.sent) == (422, [])
+    answer = webhooks.client.post(ADD, data)
+    assert (answer.status_code, webhooks.service.sent) == (422, [])
     assert sentence in response_text(answer)
 
 
@@ -325,21 +326,19 @@ def test_an_invalid_id_or_label_is_not_sent(
     ],
 )
 def test_what_the_service_does_not_give_is_not_added(
-    as_administrator: Client, fake_service: FakeService, answer: dict[str, Any], sentence: str
+    webhooks: ServicePage, answer: dict[str, Any], sentence: str
 ) -> None:
-    fake_service.answers(**answer)
-    page = as_administrator.post(ADD, {"subscription_id": "whs_1"})
+    webhooks.service.answers(**answer)
+    page = webhooks.client.post(ADD, {"subscription_id": "whs_1"})
     assert page.status_code == 422
     assert sentence in response_text(page)
     assert SubscriptionRecord.objects.count() == 0
 
 
 @pytest.mark.parametrize("odd", ["a/b?c#d%2F é…", "new"])
-def test_an_id_with_any_characters_has_a_page(
-    as_administrator: Client, fake_service: FakeService, odd: str
-) -> None:
-    fake_service.answers(200, json=wire.subscription(subscriptionId=odd, another="field"))
-    page = as_administrator.post(ADD, {"subscription_id": odd}, follow=True)
+def test_an_id_with_any_characters_has_a_page(webhooks: ServicePage, odd: str) -> None:
+    webhooks.service.answers(200, json=wire.subscription(subscriptionId=odd, another="field"))
+    page = webhooks.client.post(ADD, {"subscription_id": odd}, follow=True)
     assert page.status_code == 200
     assert odd in response_text(page)
 
@@ -347,20 +346,18 @@ def test_an_id_with_any_characters_has_a_page(
 # Reading
 
 
-def test_reading_is_a_change_of_nothing_and_no_operation(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_reading_is_a_change_of_nothing_and_no_operation(viewed: ServicePage) -> None:
     listed()
-    fake_service.answers(200, json=wire.subscription(active=False))
-    page = as_viewer.post(LIST, {"read": "whs_1"})
-    assert [request.method for request in fake_service.sent] == ["PATCH"]
-    assert sent_bodies(fake_service) == [{}]
+    viewed.service.answers(200, json=wire.subscription(active=False))
+    page = viewed.client.post(LIST, {"read": "whs_1"})
+    assert [request.method for request in viewed.service.sent] == ["PATCH"]
+    assert [json.loads(request.content) for request in viewed.service.sent] == [{}]
     assert "1 of 1 refreshed." in response_text(page)
     assert SubscriptionRecord.objects.get().active is False
     assert Operation.objects.count() == 0
 
 
-def test_refreshing_updates_what_responds(as_viewer: Client, fake_service: FakeService) -> None:
+def test_refreshing_updates_what_responds(viewed: ServicePage) -> None:
     for name in "abc":
         listed(subscriptionId=name, label=name)
 
@@ -370,55 +367,51 @@ def test_refreshing_updates_what_responds(as_viewer: Client, fake_service: FakeS
             return httpx.Response(404, json={"detail": "Gone since Monday."})
         return httpx.Response(200, json=wire.subscription(subscriptionId=name, url="https://n.ew"))
 
-    fake_service.answer = answer
-    page = response_text(as_viewer.post(LIST, {"read_all": "1"}))
+    viewed.service.answer = answer
+    page = response_text(viewed.client.post(LIST, {"read_all": "1"}))
     assert "2 of 3 refreshed." in page
     assert "Gone since Monday." in page
     urls = SubscriptionRecord.objects.order_by("label").values_list("url", flat=True)
     assert list(urls) == ["https://n.ew", "https://hooks.example/in", "https://n.ew"]
 
 
-def test_refreshing_all_stops_if_the_service_does_not_respond(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_refreshing_all_stops_if_the_service_does_not_respond(viewed: ServicePage) -> None:
     for number in range(20):
         listed(subscriptionId=f"whs_{number}")
-    fake_service.fails(httpx.ReadTimeout)
-    page = response_text(as_viewer.post(LIST, {"read_all": "1"}))
+    viewed.service.fails(httpx.ReadTimeout)
+    page = response_text(viewed.client.post(LIST, {"read_all": "1"}))
     # Eight are begun side by side; the breaker holds back what follows the third silence.
-    assert 3 <= len(fake_service.sent) <= 8
+    assert 3 <= len(viewed.service.sent) <= 8
     assert page.count("Not checked: earlier requests failed.") == 12
 
 
-def test_reading_all_reads_those_that_are_filtered(
-    as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_reading_all_reads_those_that_are_filtered(viewed: ServicePage) -> None:
     listed(subscriptionId="whs_on")
     listed(subscriptionId="whs_off", active=False)
-    fake_service.answers(200, json=wire.subscription(subscriptionId="whs_off", active=False))
-    as_viewer.post(f"{LIST}?state=off", {"read_all": "1"})
-    assert [request.url.path.rpartition("/")[2] for request in fake_service.sent] == ["whs_off"]
+    viewed.service.answers(200, json=wire.subscription(subscriptionId="whs_off", active=False))
+    viewed.client.post(f"{LIST}?state=off", {"read_all": "1"})
+    assert [request.url.path.rpartition("/")[2] for request in viewed.service.sent] == ["whs_off"]
 
 
-def test_one_press_reads_the_64_oldest(as_viewer: Client, fake_service: FakeService) -> None:
+def test_one_press_reads_the_64_oldest(viewed: ServicePage) -> None:
     now = timezone.now()
     for number in range(70):
         record = listed(subscriptionId=f"whs_{number}")
         ago = now - timezone.timedelta(hours=number)
         SubscriptionRecord.objects.filter(pk=record.pk).update(last_seen_at=ago)
-    fake_service.answers(404, json={})
-    as_viewer.post(LIST, {"read_all": "1"})
-    ids = [request.url.path.rpartition("/")[2] for request in fake_service.sent]
+    viewed.service.answers(404, json={})
+    viewed.client.post(LIST, {"read_all": "1"})
+    ids = [request.url.path.rpartition("/")[2] for request in viewed.service.sent]
     assert len(ids) == 64
     assert ids[0] == "whs_69"
     assert "whs_0" not in ids
 
 
-def test_htmx_takes_the_rows_alone(as_viewer: Client, fake_service: FakeService) -> None:
+def test_htmx_takes_the_rows_alone(viewed: ServicePage) -> None:
     listed()
-    fake_service.answers(200, json=wire.subscription())
+    viewed.service.answers(200, json=wire.subscription())
     headers = {"HX-Request": "true", "HX-Target": "subscriptions"}
-    part = as_viewer.post(LIST, {"read": "whs_1"}, headers=headers)
+    part = viewed.client.post(LIST, {"read": "whs_1"}, headers=headers)
     assert part.text.lstrip().startswith('<div class="stack" id="subscriptions">')
     assert "HX-Target" in part["Vary"]
 
@@ -433,33 +426,30 @@ def test_htmx_takes_the_rows_alone(as_viewer: Client, fake_service: FakeService)
     ],
 )
 def test_an_address_with_a_nul_finds_nothing(
-    as_administrator: Client,
-    fake_service: FakeService,
+    webhooks: ServicePage,
     method: str,
     address: str,
     data: dict[str, str],
 ) -> None:
     listed()
-    answer = getattr(as_administrator, method)(address, data)
+    answer = getattr(webhooks.client, method)(address, data)
     assert answer.status_code in {200, 302, 404}
-    assert fake_service.sent == []
+    assert webhooks.service.sent == []
     assert SubscriptionRecord.objects.count() == 1
 
 
 # Forgetting and labelling
 
 
-def test_forgetting_asks_first_and_touches_this_list_alone(
-    as_administrator: Client, fake_service: FakeService
-) -> None:
+def test_forgetting_asks_first_and_touches_this_list_alone(webhooks: ServicePage) -> None:
     listed()
-    response = as_administrator.get(f"{detail()}forget/")
+    response = webhooks.get(f"{detail()}forget/")
     assert "The subscription isn’t deleted from the service" in response_text(response)
     assert SubscriptionRecord.objects.count() == 1
-    done = as_administrator.post(f"{detail()}forget/", follow=True)
+    done = webhooks.client.post(f"{detail()}forget/", follow=True)
     assert "Removed from Pressroom. The service wasn’t changed." in response_text(done)
     assert SubscriptionRecord.objects.count() == 0
-    assert fake_service.sent == []
+    assert webhooks.service.sent == []
 
 
 def test_removing_a_removed_subscription_shows_that(as_administrator: Client) -> None:
@@ -468,38 +458,32 @@ def test_removing_a_removed_subscription_shows_that(as_administrator: Client) ->
     assert as_administrator.get(f"{detail()}forget/").status_code == 404
 
 
-def test_a_label_is_given_and_changed_here_alone(
-    as_administrator: Client, fake_service: FakeService
-) -> None:
+def test_a_label_is_given_and_changed_here_alone(webhooks: ServicePage) -> None:
     listed()
-    fake_service.answers(200, json=wire.subscription())
+    webhooks.service.answers(200, json=wire.subscription())
     url = wire.subscription()["url"]
     for label, seen in (("Sales", "CRM"), ("", "Sales")):
         form = {"label": label, "seen_label": seen, "url": url, "events": "form.submitted"}
-        done = as_administrator.post(detail(), form, follow=True)
+        done = webhooks.client.post(detail(), form, follow=True)
         assert "Label updated." in response_text(done)
         assert SubscriptionRecord.objects.get().label == label
-    assert {request.content for request in fake_service.sent} == {b"{}"}, "it is only read"
+    assert {request.content for request in webhooks.service.sent} == {b"{}"}, "it is only read"
     assert not Operation.objects.exists()
 
 
-def test_an_overlong_label_stays_in_its_field(
-    as_administrator: Client, fake_service: FakeService
-) -> None:
+def test_an_overlong_label_stays_in_its_field(webhooks: ServicePage) -> None:
     listed()
-    answer = as_administrator.post(detail(), {"label": "x" * 121, "seen_label": "CRM"})
+    answer = webhooks.client.post(detail(), {"label": "x" * 121, "seen_label": "CRM"})
     assert answer.status_code == 422
     assert "x" * 121 in answer.text
     assert SubscriptionRecord.objects.get().label == "CRM"
 
 
-def test_an_unlisted_subscription_has_a_page(
-    as_administrator: Client, as_viewer: Client, fake_service: FakeService
-) -> None:
+def test_an_unlisted_subscription_has_a_page(as_administrator: Client, viewed: ServicePage) -> None:
     page = as_administrator.get(detail("whs/gone"))
     assert page.status_code == 404
     assert "/webhooks/?id=whs%2Fgone" in page.text
-    assert "?id=" not in as_viewer.get(detail("whs/gone")).text
-    assert fake_service.sent == []
+    assert "?id=" not in viewed.get(detail("whs/gone")).text
+    assert viewed.service.sent == []
     prefilled = as_administrator.get("/webhooks/?id=whs%2Fgone")
     assert 'value="whs/gone"' in prefilled.text
