@@ -22,11 +22,13 @@ from dashboard.clock import (
     request_limit,
 )
 from dashboard.contract.pages import PageRequest
+from dashboard.ledger.models import ServiceState
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import Target, begin, begin_retry, mark_interrupted_unknown
-from dashboard.notifications.watches import WATCH_S, WatchedOutage, after_failure
+from dashboard.notifications.watches import WATCH_S
 from dashboard.operations.execution import send
 from dashboard.releases.worker import HEARTBEAT_S, IDLE_CHECK_S, MISSING_AFTER
+from dashboard.service.outages import begin_or_continue
 from tests.support import wire
 from tests.support.clock import stopped
 from tests.support.fake_service import FakeService
@@ -97,7 +99,9 @@ def test_each_limit_is_above_what_it_waits_for(timeout_s: float, settings: Any) 
     # Two checks of a silent service are one outage.
     now = timezone.now()
     later = now + call + timedelta(seconds=WATCH_S)
-    assert after_failure(WatchedOutage(since=now, last_failure_at=now), later).since == now
+    state = ServiceState(began_at=now, failed_at=now)
+    assert begin_or_continue(state, later)
+    assert state.began_at == now
 
 
 def test_what_stops_the_server_waits_for_the_longest_request() -> None:

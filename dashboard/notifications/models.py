@@ -224,20 +224,6 @@ class Notification(models.Model):
         return f"notification {self.pk}"
 
 
-class WatchState(models.Model):
-    """What a watch of the worker has found so far, shared by all workers."""
-
-    name = models.CharField(max_length=64, primary_key=True)
-    value = models.JSONField(default=dict)
-    changed_at = models.DateTimeField()
-
-    class Meta:
-        default_permissions = ()
-
-    def __str__(self) -> str:
-        return self.name
-
-
 class DeliveryState(models.TextChoices):
     WAITING = "waiting", "Waiting"
     """For its first attempt, or the next one."""

@@ -6,10 +6,8 @@ one time to the next is in the database.
 
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Any, Self
 
 from django.conf import settings
 from django.db import transaction
@@ -19,13 +17,12 @@ from django.urls import reverse
 from dashboard import clock
 from dashboard.approvals.models import ApprovalRequest, RequestState
 from dashboard.client import APIError, NoResponseError, ServerError
-from dashboard.clock import call_limit, in_words
-from dashboard.ledger import feed
-from dashboard.ledger.models import FeedEntry, FeedKind, Operation, VersionRecord
+from dashboard.clock import in_words
+from dashboard.ledger.models import Operation, ServiceState, VersionRecord
 from dashboard.ledger.models.objects import IN_FLIGHT
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.notifications.digests import make_digests
-from dashboard.notifications.models import Event, WatchState
+from dashboard.notifications.models import Event
 from dashboard.notifications.receivers import (
     facts_of,
     record_expired,
@@ -44,19 +41,17 @@ from dashboard.operations.publish_progress import (
 )
 from dashboard.releases.holding import TOLERANCE
 from dashboard.releases.models import Release, ReleaseState
+from dashboard.service.circuit_breaker import FAILURE_THRESHOLD
 from dashboard.service.client import publishing_client
-from dashboard.service.health import MAX_REASON_CHARACTERS
+from dashboard.service.outages import CHECKED_EVERY
 from dashboard.webhooks.models import ReceivedDelivery
 from dashboard.webhooks.receiver import get_receiver
 from dashboard.work.tasks import WorkerTask, attempt_each
 
 UNREACHABLE_AFTER = timedelta(minutes=5)
 """Source: our choice."""
-INTERVAL = timedelta(minutes=1)
+WATCH_S = CHECKED_EVERY.total_seconds()
 """Between two checks, beside what each takes."""
-WATCH_S = INTERVAL.total_seconds()
-SERVICE = "service"
-"""The name of the row of `WatchState` about the service."""
 FOLLOWED_FOR = timedelta(hours=2)
 """A publish that was sent earlier is not looked at any more."""
 FORGOTTEN = timedelta(days=1)
@@ -67,51 +62,6 @@ MAX_READS = 5
 MIN_SILENCE = timedelta(hours=1)
 MIN_RECEIVED, MAX_RECEIVED = 20, 1_000
 """Events of the receiver, to say what is usual."""
-
-
-def forgotten_after() -> timedelta:
-    """Return how long a failure counts without a check: after a longer gap nothing is known."""
-    return 2 * (INTERVAL + call_limit())
-
-
-@dataclass(frozen=True)
-class WatchedOutage:
-    since: datetime
-    last_failure_at: datetime
-    is_reported: bool = False
-    reason: str = ""
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self | None:
-        if not value:
-            return None
-        return cls(
-            since=datetime.fromisoformat(value["since"]),
-            last_failure_at=datetime.fromisoformat(value["last_failure_at"]),
-            is_reported=value["is_reported"],
-            reason=value["reason"],
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "since": self.since.isoformat(),
-            "last_failure_at": self.last_failure_at.isoformat(),
-            "is_reported": self.is_reported,
-            "reason": self.reason,
-        }
-
-    def minutes(self, now: datetime) -> int:
-        return round((now - self.since) / timedelta(minutes=1))
-
-
-def after_failure(outage: WatchedOutage | None, now: datetime, reason: str = "") -> WatchedOutage:
-    """Return the outage after another check that failed; it is reported once it is long enough."""
-    if outage is None or now - outage.last_failure_at > forgotten_after():
-        return WatchedOutage(since=now, last_failure_at=now, reason=reason)
-    is_long = now - outage.since >= UNREACHABLE_AFTER
-    return replace(
-        outage, last_failure_at=now, is_reported=outage.is_reported or is_long, reason=reason
-    )
 
 
 def watch_schedules(now: datetime) -> None:
@@ -190,47 +140,40 @@ def _stuck_key(operation: Operation) -> str:
 
 
 def watch_service(now: datetime) -> None:
-    """Call the service once; notify when it was unreachable for 5 minutes, and when it is back."""
-    try:
-        publishing_client().pages.list(limit=1)
-        problem = ""
-    except (NoResponseError, ServerError) as error:
-        problem = str(error)[:MAX_REASON_CHARACTERS]
-    except APIError:
-        problem = ""
-    note_service(now, is_reachable=not problem, reason=problem)
+    """Call the service, and as often as begins an outage if it fails; notify of a long one.
+
+    What each call returns is noted by the client.
+    """
+    for _ in range(FAILURE_THRESHOLD):
+        try:
+            publishing_client().pages.list(limit=1)
+        except (NoResponseError, ServerError):
+            continue
+        except APIError:
+            pass
+        break
+    report_outage(now)
 
 
-def ongoing_outage(now: datetime) -> WatchedOutage | None:
-    """Return the outage that a worker has noticed in its latest check; one query."""
-    value = WatchState.objects.filter(name=SERVICE).values_list("value", flat=True).first()
-    outage = WatchedOutage.from_json(value or {})
-    return outage if outage and now - outage.last_failure_at <= forgotten_after() else None
-
-
-def note_service(now: datetime, *, is_reachable: bool, reason: str = "") -> None:
-    """Record whether the service responded. Workers share one row; any response counts."""
+def report_outage(now: datetime) -> None:
+    """Notify when the service was out for 5 minutes, and when it is back. Workers share one row."""
     with transaction.atomic():
-        WatchState.objects.get_or_create(name=SERVICE, defaults={"changed_at": now})
-        state = WatchState.objects.select_for_update().get(name=SERVICE)
-        before = WatchedOutage.from_json(state.value)
-        after = None if is_reachable else after_failure(before, now, reason)
-        value = after.to_json() if after else {}
-        if value != state.value:
-            state.value, state.changed_at = value, now
-            state.save(update_fields=["value", "changed_at"])
-        if (before is None) != (after is None):
-            feed.add(FeedEntry(kind=FeedKind.SERVICE))
-        was_reported = before is not None and before.is_reported
-        if before and was_reported and after is None:
-            _record_outage("service_back", "back", before, now)
-        elif after and after.is_reported and not was_reported:
-            _record_outage("service_unreachable", "unreachable", after, now)
-
-
-def _record_outage(kind: str, key: str, outage: WatchedOutage, now: datetime) -> None:
-    key = f"{key}:{outage.since:%Y%m%d%H%M%S%f}"
-    record_event(kind, key, Subject(reverse("service-watch")), {"minutes": outage.minutes(now)})
+        state = ServiceState.objects.select_for_update().exclude(began_at=None).first()
+        if state is None or state.began_at is None:
+            return
+        if state.is_out and not state.is_reported:
+            if now - state.began_at < UNREACHABLE_AFTER:
+                return
+            kind, key, end = "service_unreachable", "unreachable", now
+        elif state.is_reported and state.ended_at:
+            kind, key, end = "service_back", "back", state.ended_at
+        else:
+            return
+        state.is_reported = state.is_out
+        state.save(update_fields=["is_reported"])
+        facts = {"minutes": round((end - state.began_at) / timedelta(minutes=1))}
+        key = f"{key}:{state.began_at:%Y%m%d%H%M%S%f}"
+        record_event(kind, key, Subject(reverse("service-watch")), facts)
 
 
 def watch_receiver(now: datetime) -> None:

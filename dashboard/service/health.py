@@ -29,7 +29,9 @@ from dashboard.client import (
     ServerError,
 )
 from dashboard.observability.request_context import CallRecord, RequestNotes, current_notes
+from dashboard.service.circuit_breaker import FAILURE_THRESHOLD
 from dashboard.service.conformance import write_deviations
+from dashboard.service.outages import CACHE_KEY, note_failure, note_response
 
 SLOW_MS, FAST_MS = 2_000, 300
 MINUTES = 60
@@ -37,8 +39,6 @@ _MAX_SAMPLES = 5
 _CACHE_S = 2 * 60 * MINUTES
 _ANSWERING, _SILENT, _FAILING = "answering", "silent", "failing"
 _KEY_REFUSED = "key refused"
-FAILURE_THRESHOLD = 3
-"""Status errors in a row that are an outage: one alone may be of one object. Our choice."""
 MAX_REASON_CHARACTERS = 300
 CLOCK_TOLERANCE_S = 30
 """Clocks that differ by less count as equal: `Date` has whole seconds, and responses take time.
@@ -97,21 +97,6 @@ _CACHED_MINUTES = TypeAdapter(list[tuple[int, MinuteBucket]])
 
 
 @dataclass(frozen=True)
-class Outage:
-    """The service can't be used: nothing can be changed, and pages show what was last known."""
-
-    reason: str
-    """Why the last call failed, as a sentence."""
-    responded_at: datetime | None
-    """The time of the last response; None if there was none in the hour."""
-    failed_at: datetime | None = None
-    """When the last call that failed began; None if another process made it."""
-
-    def is_older_than(self, age: timedelta) -> bool:
-        return self.failed_at is not None and clock.now() - self.failed_at > age
-
-
-@dataclass(frozen=True)
 class Health:
     """The last hour, oldest minute first; None for a minute without calls."""
 
@@ -125,7 +110,6 @@ class Health:
     failed: int
     responded_at: datetime | None
     """The time of the last response in the hour, or None."""
-    outage: Outage | None
 
     @property
     def active_minutes(self) -> int:
@@ -188,7 +172,8 @@ def health_now() -> Health:
     now = clock.now().astimezone(UTC)
     before = now - timedelta(hours=1)
     notes = current_notes()
-    hours = _hours_with(list(notes.unwritten) if notes else [], {_key(before), _key(now)})
+    cached = cache.get_many({_key(before), _key(now)})
+    hours = _hours_with(list(notes.unwritten) if notes else [], cached)
     earlier, current = hours[_key(before)], hours[_key(now)]
     minutes: list[MinuteBucket | None] = [
         *map(earlier.get, range(now.minute + 1, MINUTES)),
@@ -206,22 +191,7 @@ def health_now() -> Health:
         slow=sum(minute.slow for minute in seen),
         failed=sum(minute.failed for minute in seen),
         responded_at=responded_at,
-        outage=_outage(seen, responded_at),
     )
-
-
-def _outage(seen: list[MinuteBucket], responded_at: datetime | None) -> Outage | None:
-    """Return whether nothing works: no response at all, or several errors in a row."""
-    if not seen or seen[-1].state == _ANSWERING:
-        return None
-    failed = 0
-    for minute in reversed(seen):
-        failed += minute.failed_since
-        if minute.answered:
-            break
-    if seen[-1].state != _SILENT and failed < FAILURE_THRESHOLD:
-        return None
-    return Outage(seen[-1].reason, responded_at, datetime.fromtimestamp(seen[-1].failed_at, UTC))
 
 
 def health_word(health: Health) -> str:
@@ -239,16 +209,34 @@ def is_fast() -> bool:
 
 def _add_to_cache(calls: list[CallRecord]) -> None:
     """Add calls to their minutes. Two processes may overwrite each other's: it is a gauge."""
-    if calls:
-        hours = _hours_with(calls, {_key(call.started_at) for call in calls})
-        for key, minutes in hours.items():
-            cache.set(key, [*minutes.items()], timeout=_CACHE_S)
+    if not calls:
+        return
+    cached = cache.get_many([CACHE_KEY, *{_key(call.started_at) for call in calls}])
+    outage = cached.pop(CACHE_KEY, None)
+    hours = _hours_with(calls, cached)
+    for key, minutes in hours.items():
+        cache.set(key, [*minutes.items()], timeout=_CACHE_S)
+    if any(call.state == _ANSWERING for call in calls):
+        note_response(clock.now(), outage)
+        return
+    last = max(calls)
+    minutes = hours[_key(last.started_at)]
+    failed, responded_at = 0, None
+    for _, minute in sorted(minutes.items(), reverse=True):
+        failed += minute.failed_since
+        if minute.answered:
+            responded_at = datetime.fromtimestamp(minute.responded_at, UTC)
+            break
+    if failed >= FAILURE_THRESHOLD:
+        note_failure(clock.now(), last.reason, responded_at, cached=outage)
 
 
-def _hours_with(calls: list[CallRecord], keys: set[str]) -> dict[str, dict[int, MinuteBucket]]:
-    """Return the cached minutes of these hours that can be read, with these calls added."""
+def _hours_with(
+    calls: list[CallRecord], cached_hours: dict[str, object]
+) -> dict[str, dict[int, MinuteBucket]]:
+    """Return the cached minutes that can be read, with these calls added."""
     hours = defaultdict[str, dict[int, MinuteBucket]](dict)
-    for key, cached in cache.get_many(keys).items():
+    for key, cached in cached_hours.items():
         # Another release, which shares the cache, may have cached something else.
         with suppress(ValidationError):
             hours[key] = dict(_CACHED_MINUTES.validate_python(cached))

@@ -8,6 +8,7 @@ from uuid import uuid4
 import httpx
 import pytest
 from django.contrib.auth.models import User
+from django.core.cache import cache
 from django.utils import timezone
 
 from dashboard.approvals.changes import request_page
@@ -17,6 +18,7 @@ from dashboard.notifications import watches
 from dashboard.notifications.models import NotificationSettings
 from dashboard.notifications.preferences import follow
 from dashboard.releases.models import ReleaseState
+from dashboard.service.outages import note_failure, note_response
 from dashboard.webhooks.models import ReceivedDelivery, Receiver
 from tests.notifications.conftest import notices_of
 from tests.support import wire
@@ -135,7 +137,12 @@ def test_an_unreadable_service_makes_no_publish_stuck(
 def check(clock: Clock, *, is_reachable: bool, minutes: float) -> None:
     """Check the service twice a minute."""
     for _ in range(round(minutes * 2)):
-        watches.note_service(timezone.now(), is_reachable=is_reachable)
+        if is_reachable:
+            note_response(timezone.now())
+        else:
+            note_failure(timezone.now(), "The host is away.")
+        watches.report_outage(timezone.now())
+        cache.clear()
         clock.advance(30)
 
 

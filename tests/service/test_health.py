@@ -15,6 +15,8 @@ from tests.support import wire
 from tests.support.fake_service import FakeService
 from tests.support.one_audience import address, serve
 
+pytestmark = pytest.mark.django_db
+
 
 @pytest.fixture(autouse=True)
 def _no_calls_yet() -> None:

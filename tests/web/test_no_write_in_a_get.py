@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
 RECORDED = {
     *("pagerecord", "audiencerecord", "versionrecord", "subscriptionrecord", "listtotal"),
-    *("publication", "feedentry"),
+    *("publication", "feedentry", "servicestate"),
 }
 """Tables of the ledger that record the service's data."""
 SETTLES = ("version-publish", "operation")

@@ -71,6 +71,21 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name='ServiceState',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('began_at', models.DateTimeField(null=True)),
+                ('ended_at', models.DateTimeField(null=True)),
+                ('failed_at', models.DateTimeField(null=True)),
+                ('reason', models.TextField(blank=True)),
+                ('responded_at', models.DateTimeField(null=True)),
+                ('is_reported', models.BooleanField(default=False)),
+            ],
+            options={
+                'default_permissions': (),
+            },
+        ),
+        migrations.CreateModel(
             name='ListTotal',
             fields=[
                 ('list_name', models.CharField(max_length=32, primary_key=True, serialize=False)),

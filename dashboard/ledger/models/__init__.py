@@ -10,7 +10,7 @@ from dashboard.ledger.models.objects import (
 )
 from dashboard.ledger.models.operations import Attempt, Installation, Operation
 from dashboard.ledger.models.publications import Publication
-from dashboard.ledger.models.reading import Crawl, CrawlState, DeviationRecord
+from dashboard.ledger.models.reading import Crawl, CrawlState, DeviationRecord, ServiceState
 
 __all__ = [
     "Attempt",
@@ -25,6 +25,7 @@ __all__ = [
     "Operation",
     "PageRecord",
     "Publication",
+    "ServiceState",
     "SubscriptionRecord",
     "VersionRecord",
 ]

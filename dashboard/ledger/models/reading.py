@@ -57,6 +57,32 @@ class Crawl(ClaimedRow):
         return self.state == CrawlState.RUNNING and is_claimed
 
 
+class ServiceState(models.Model):
+    """The last outage of the service, as all processes know it: a single row, or none yet."""
+
+    began_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    """Null while it lasts."""
+    failed_at = models.DateTimeField(null=True)
+    """When a call failed last, to half a minute."""
+    reason = models.TextField(blank=True)
+    """Why that failed, as a sentence."""
+    responded_at = models.DateTimeField(null=True)
+    """When the service last responded before, as far as any process knew."""
+    is_reported = models.BooleanField(default=False)
+    """Whether users were notified of it, and not yet of its end."""
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"service, {'out' if self.is_out else 'not out'}"
+
+    @property
+    def is_out(self) -> bool:
+        return self.began_at is not None and self.ended_at is None
+
+
 class DeviationRecord(models.Model):
     """One kind of deviation at one place in the responses of one operation. Holds no values."""
 

@@ -21,17 +21,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='WatchState',
-            fields=[
-                ('name', models.CharField(max_length=64, primary_key=True, serialize=False)),
-                ('value', models.JSONField(default=dict)),
-                ('changed_at', models.DateTimeField()),
-            ],
-            options={
-                'default_permissions': (),
-            },
-        ),
-        migrations.CreateModel(
             name='Delivery',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

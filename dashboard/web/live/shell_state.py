@@ -3,7 +3,6 @@
 People have none: counting them would take a service call.
 """
 
-from datetime import timedelta
 from typing import NamedTuple, TypeVar
 from zlib import crc32
 
@@ -22,17 +21,13 @@ from dashboard.ledger.models import AudienceRecord, SubscriptionRecord
 from dashboard.ledger.queries.operations import operations_needing_attention
 from dashboard.ledger.queries.pages import audience_coverage, pages_coverage
 from dashboard.notifications.inbox import unread_paths
-from dashboard.notifications.watches import ongoing_outage
 from dashboard.releases.models import Release, ReleaseState
-from dashboard.service.health import Health, Outage
+from dashboard.service import outages
 from dashboard.web.approvals.listing import count_for
-from dashboard.web.releases.summary import worker_status
 from dashboard.web.ui.urls import cached_reverse
 
 CACHE_SECONDS = 10
 """What pages show may lag by this much. Cached because every page shows it."""
-OWN_OUTAGE_LASTS = timedelta(seconds=90)
-"""A failed call of this process is an outage for so long, unless a worker's check confirms it."""
 PRESSED_COOKIE = f"{settings.COOKIE_PREFIX}counts"
 """Set for CACHE_SECONDS by whatever a user sends, so that the counts follow it at once."""
 
@@ -56,9 +51,6 @@ class SidebarCounts(NamedTuple):
 
 
 class SharedState(NamedTuple):
-    watched_outage: tuple[str, float] | None = None
-    """Why a worker's latest check of the service failed, and when, in seconds since the epoch."""
-    is_watched: bool = False
     approval_kinds: tuple[str, ...] = ()
     """The kinds of changes that need an approval, for the words of buttons."""
 
@@ -83,34 +75,25 @@ def _restored(adapter: TypeAdapter[StateT], cached: object) -> StateT | None:
         return None
 
 
-def shell_state(*, is_fresh: bool = False) -> tuple[SidebarCounts, SharedState]:
+def shell_state(
+    *, is_fresh: bool = False
+) -> tuple[SidebarCounts, SharedState, outages.Outage | None]:
     """Return what every page shows; nothing if the database fails: error pages show it, too."""
-    cached = {} if is_fresh else cache.get_many([_COUNTS_KEY, _SHARED_KEY])
+    keys = [_COUNTS_KEY, _SHARED_KEY, outages.CACHE_KEY]
+    cached = {} if is_fresh else cache.get_many(keys)
+    outage = outages.current_outage(cached.get(outages.CACHE_KEY))
     try:
         return (
             _restored(_COUNTS, cached.get(_COUNTS_KEY)) or count_anew(),
             _restored(_SHARED, cached.get(_SHARED_KEY)) or _read_shared_state(),
+            outage,
         )
     except Error:
-        return SidebarCounts(), SharedState()
+        return SidebarCounts(), SharedState(), outage
 
 
 def cached_counts() -> SidebarCounts | None:
     return _restored(_COUNTS, cache.get(_COUNTS_KEY))
-
-
-def current_outage(health: Health, shared: SharedState) -> Outage | None:
-    """Return whether the service is out: by this process's calls, or by a worker's checks.
-
-    A worker checks once a minute, so an earlier failure of our own is over if it noticed none.
-    """
-    own, watched = health.outage, shared.watched_outage
-    if own and not (shared.is_watched and not watched and own.is_older_than(OWN_OUTAGE_LASTS)):
-        return own
-    responded_at = health.responded_at
-    if watched and (responded_at is None or watched[1] > responded_at.timestamp()):
-        return Outage(watched[0], responded_at)
-    return None
 
 
 def live_url(counts: SidebarCounts, to_decide: int, **params: str) -> str:
@@ -166,10 +149,8 @@ def count_anew() -> SidebarCounts:
 
 
 def _read_shared_state() -> SharedState:
-    outage, rule = ongoing_outage(clock.now()), current_rule()
+    rule = current_rule()
     shared = SharedState(
-        watched_outage=(outage.reason, outage.last_failure_at.timestamp()) if outage else None,
-        is_watched=worker_status().is_running,
         approval_kinds=tuple(kind.value for kind in ApprovalKind if rule.covers(kind)),
     )
     cache.set(_SHARED_KEY, tuple(shared), timeout=CACHE_SECONDS)

@@ -6,12 +6,11 @@ from django.views.decorators.http import require_GET
 
 from dashboard.ledger.feed import changes_since
 from dashboard.ledger.models.feed import FeedKind
-from dashboard.service.health import health_now
+from dashboard.service.outages import current_outage
 from dashboard.web.live.intervals import processor_use, wait_s
 from dashboard.web.live.shell_state import (
     approvals_to_decide,
     counts_mark,
-    current_outage,
     shell_state,
     unread_notifications,
 )
@@ -35,14 +34,17 @@ def live(request: Request) -> HttpResponse:
     has_changed = bool(changes.entries or changes.must_reload)
     # Nothing is counted of who is where, which changes often.
     are_counted = any(entry.kind != FeedKind.PRESENCE for entry in changes.entries)
-    counts, shared = shell_state(is_fresh=are_counted or changes.must_reload)
+    counts, _, outage = shell_state(is_fresh=are_counted or changes.must_reload)
     to_decide = approvals_to_decide(request.user, counts)
-    outage = current_outage(health_now(), shared)
+    is_out = bool(params.get("outage"))
+    if bool(outage) != is_out:
+        # Of two processes, the one that has cached the state before must not take it back.
+        outage = current_outage()
     unread, unread_before = (
         len(unread_notifications(request.user)),
         int_param(params.get("unread", "")),
     )
-    is_switched = bool(outage) != bool(params.get("outage"))
+    is_switched = bool(outage) != is_out
     are_counts_new = counts_mark(counts, to_decide) != params.get("counts")
     if has_changed or is_switched or are_counts_new or unread != unread_before:
         must_reload = changes.must_reload or is_switched

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
+from operator import itemgetter
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -32,13 +33,13 @@ from dashboard.client import InvalidResponseError, StatusError
 from dashboard.notifications.inbox import is_about
 from dashboard.notifications.preferences import is_followed
 from dashboard.observability.request_context import current_notes, current_request_id, is_unrecorded
-from dashboard.service.health import health_now
+from dashboard.service.health import health_now, write_calls
+from dashboard.service.outages import Outage
 from dashboard.web.lists.saved_views import visible_views
 from dashboard.web.live.shell_state import (
     SharedState,
     SidebarCounts,
     approvals_to_decide,
-    current_outage,
     shell_state,
     unread_notifications,
     was_pressed,
@@ -73,15 +74,9 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     # Cached per request: `get_token` masks it on every call, and a page may contain five forms.
     token = _lazy(get_token, request)
     health = _lazy(health_now)
-    # Read once a request, if at all: it is a trip to the cache.
-    state = _lazy(
-        lambda: (
-            shell_state(is_fresh=was_pressed(request))
-            if request.user.is_authenticated
-            else (SidebarCounts(), SharedState())
-        )
-    )
-    counts, shared = _lazy(lambda: state[0]), _lazy(lambda: state[1])
+    # Read once a request, if at all, when the page is rendered: so the page's own calls count.
+    state = _lazy(_shell_state, request)
+    counts, shared, outage = (_lazy(itemgetter(number), state) for number in range(3))
     csrf_input = '<input type="hidden" name="csrfmiddlewaretoken" value="{}">'
     return {
         "preferences": preferences,
@@ -92,8 +87,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "time_zone_label": _lazy(time_zone_label, request),
         "is_followed": partial(is_followed, cast("User", request.user)),
         "service_health": health,
-        # Read when the page is rendered, so that the page's own calls count.
-        "outage": _lazy(current_outage, health, shared),
+        "outage": outage,
         "needs_approval_of": partial(SharedState.covers, shared),
         "feed_cursor": getattr(request, "feed_cursor", ""),
         "unrecorded": _lazy(is_unrecorded),
@@ -145,6 +139,14 @@ def _permissions(request: HttpRequest) -> dict[str, Any]:
 
 def _lazy(function: Callable[..., Any], *arguments: Any) -> Any:
     return SimpleLazyObject(partial(function, *arguments))
+
+
+def _shell_state(request: HttpRequest) -> tuple[SidebarCounts, SharedState, Outage | None]:
+    if not request.user.is_authenticated:
+        return SidebarCounts(), SharedState(), None
+    if notes := current_notes():
+        write_calls(notes)
+    return shell_state(is_fresh=was_pressed(request))
 
 
 def _theme(request: HttpRequest) -> str:

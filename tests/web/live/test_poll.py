@@ -18,6 +18,7 @@ from dashboard.ledger.feed import MAX_ENTRIES, add
 from dashboard.ledger.models import FeedEntry
 from dashboard.ledger.models.feed import FeedKind
 from dashboard.ledger.recording import record_audiences
+from dashboard.service.circuit_breaker import FAILURE_THRESHOLD, RETRY_DELAYS_S
 from dashboard.web.live.intervals import (
     BUSY_SHARE,
     IDLE_WAIT_S,
@@ -167,14 +168,18 @@ def test_a_number_that_falls_is_not_announced(vera: User, as_viewer: Client) -> 
 
 
 def test_an_outage_shows_its_banner_and_reloads_everything(
-    as_viewer: Client, fake_service: FakeService
+    as_viewer: Client, fake_service: FakeService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    clock = stopped(monkeypatch)
     page = LivePage(as_viewer)
     fake_service.fails(httpx.ConnectError)
-    as_viewer.get("/people/")
+    for _ in range(FAILURE_THRESHOLD):
+        assert page.poll().response.status_code == 204
+        as_viewer.get("/people/")
     assert "Service unavailable." in text(page.poll().html)
     assert page.topics == ["*"]
     assert page.poll().response.status_code == 204, "the banner on the page stays"
+    clock.advance(RETRY_DELAYS_S[0])
     fake_service.answers(200, json=wire.envelope())
     as_viewer.get("/people/")
     assert 'id="outage"' not in page.poll().html

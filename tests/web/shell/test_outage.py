@@ -11,12 +11,15 @@ from django.test import Client
 from django.utils import timezone
 
 from dashboard.ledger.models import AudienceRecord
-from dashboard.notifications.watches import note_service
+from dashboard.notifications.watches import watch_service
+from dashboard.service.circuit_breaker import FAILURE_THRESHOLD, RETRY_DELAYS_S
+from dashboard.service.outages import CACHE_KEY, SETTLES_IN, note_response
 from tests.conftest import logged_in, person
 from tests.support import wire
-from tests.support.clock import Clock
+from tests.support.clock import stopped
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
+from tests.support.live_page import LivePage
 from tests.support.seeding import seed_audiences, seed_pages, seed_release, seed_subscription
 
 pytestmark = pytest.mark.django_db
@@ -53,6 +56,12 @@ def hang(request: httpx.Request) -> httpx.Response:
     raise httpx.ReadTimeout("timed out", request=request)
 
 
+def fail(client: Client) -> None:
+    """Have as many calls fail in a row as begin an outage."""
+    for _ in range(FAILURE_THRESHOLD):
+        client.get("/people/")
+
+
 def buttons_off(html: str) -> list[str]:
     """Return the words of the buttons that are off for the reason in the banner."""
     matches = re.findall(
@@ -69,7 +78,7 @@ def test_every_page_names_the_outage_and_disables_buttons(
     mia: Client, fake_service: FakeService, answer: Any, reason: str
 ) -> None:
     fake_service.answer = answer
-    mia.get("/pages/")
+    fail(mia)
     for address, off in OFF.items():
         html = mia.get(address).text
         banner = text(html[html.index('id="outage"') : html.index('<div class="bar">')])
@@ -83,8 +92,8 @@ def test_updated_is_the_age_of_the_data(mia: Client, fake_service: FakeService) 
     yesterday = timezone.localdate() - timedelta(days=1)
     assert f'datetime="{yesterday}' in fresh(mia, "/audiences/")
     fake_service.answer = refuse
-    mia.get("/pages/")
-    assert text(fresh(mia, "/releases/")).startswith("Updated before the outage")
+    fail(mia)
+    assert f'datetime="{yesterday}' in fresh(mia, "/releases/")
 
 
 def fresh(client: Client, address: str) -> str:
@@ -102,18 +111,24 @@ def test_one_error_of_one_object_is_no_outage(mia: Client, fake_service: FakeSer
     assert "The service returned 500: Broken." in mia.get("/releases/").text
 
 
-def test_a_workers_check_counts_in_every_process(mia: Client, clock: Clock) -> None:
-    note_service(timezone.now(), is_reachable=False, reason="The host is away.")
-    assert "The host is away." in mia.get("/releases/").text
-    clock.advance(30)
-    note_service(timezone.now(), is_reachable=True)
-    cache.clear()
-    assert 'id="outage"' not in mia.get("/releases/").text
+@pytest.mark.parametrize("answer", [refuse, hang])
+def test_a_worker_notices_an_outage_when_it_starts(
+    mia: Client, fake_service: FakeService, monkeypatch: pytest.MonkeyPatch, answer: Any
+) -> None:
+    clock = stopped(monkeypatch)
+    fake_service.answer = answer
+    watch_service(timezone.now())
+    html = mia.get("/audiences/").text
+    assert 'id="outage"' in html
+    clock.advance(RETRY_DELAYS_S[0])
+    fake_service.answers(200, json=wire.envelope(wire.page()))
+    watch_service(timezone.now())
+    assert 'id="outage"' not in mia.get("/audiences/").text
 
 
 def test_a_check_ends_the_outage_and_returns(mia: Client, fake_service: FakeService) -> None:
     fake_service.answer = hang
-    mia.get("/people/")
+    fail(mia)
     back = {"next": "/audiences/"}
     html = mia.post("/service/check/", back, follow=True).text
     assert 'id="outage"' in html
@@ -122,3 +137,59 @@ def test_a_check_ends_the_outage_and_returns(mia: Client, fake_service: FakeServ
     assert 'id="outage"' not in html
     assert "<h1>Audiences</h1>" in html
     assert not buttons_off(html)
+
+
+# Several processes: each has a cache of its own.
+
+
+def test_an_outage_that_one_process_noticed_is_on_the_pages_of_all(
+    mia: Client, fake_service: FakeService
+) -> None:
+    fake_service.answer = refuse
+    fail(mia)
+    cache.clear()
+    assert 'id="outage"' in mia.get("/releases/").text
+    cache.clear()
+    fake_service.answers(200, json=wire.envelope(wire.page()))
+    mia.get("/people/")
+    cache.clear()
+    assert 'id="outage"' not in mia.get("/releases/").text
+
+
+def test_an_outage_that_has_just_ended_does_not_begin_again(
+    mia: Client, fake_service: FakeService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = stopped(monkeypatch)
+    fake_service.answer = refuse
+    fail(mia)
+    clock.advance(1)
+    note_response(timezone.now())
+    for is_out in (False, True):
+        cache.clear()
+        fail(mia)
+        assert ('id="outage"' in mia.get("/releases/").text) == is_out
+        clock.advance(SETTLES_IN.total_seconds())
+
+
+def test_an_outage_lasts_until_a_response(
+    mia: Client, fake_service: FakeService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = stopped(monkeypatch)
+    fake_service.answer = refuse
+    fail(mia)
+    clock.advance(1_200)
+    cache.clear()
+    assert 'id="outage"' in mia.get("/releases/").text
+
+
+def test_a_process_that_lags_behind_takes_no_banner_back(
+    mia: Client, fake_service: FakeService
+) -> None:
+    assert 'id="outage"' not in mia.get("/releases/").text
+    lagging = cache.get(CACHE_KEY)
+    fake_service.answer = refuse
+    fail(mia)
+    page = LivePage(mia, "/releases/")
+    cache.set(CACHE_KEY, lagging)
+    page.poll()
+    assert page.response.status_code == 204

@@ -1,0 +1,127 @@
+"""Whether the service is out, as all processes know it: a single row, and entries of the feed.
+
+Each process counts its own calls (`health.py`). An outage begins with the third failure in a row
+that a process has counted, and ends with the first response that any of them gets.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from django.core.cache import cache
+from django.db import Error, transaction
+from pydantic import TypeAdapter, ValidationError
+
+from dashboard.clock import call_limit
+from dashboard.ledger import feed
+from dashboard.ledger.models import AudienceRecord, FeedEntry, FeedKind, ServiceState
+
+CACHE_KEY = "service:outage:1"
+CACHE_S = 3
+"""Every page shows it. For so long, a page may lag behind another process. Our choice."""
+CHECKED_EVERY = timedelta(minutes=1)
+"""By a worker."""
+NOTED_EVERY = timedelta(seconds=20)
+"""Between two failures of an outage that are recorded."""
+SETTLES_IN = timedelta(seconds=30)
+"""For so long after an outage none begins: a process that alone can't reach the service would
+have it begin and end all the time. Our choice."""
+
+_logger = logging.getLogger("dashboard.service")
+
+
+class Outage(NamedTuple):
+    """The service can't be used: nothing can be changed, and pages show what was last known."""
+
+    reason: str
+    """Why the last call failed, as a sentence."""
+    failed_at: datetime
+    responded_at: datetime | None
+    """When the service last responded, or was last read; None if it never was."""
+
+
+_CACHED = TypeAdapter(list[Outage])
+
+
+def forgotten_after() -> timedelta:
+    """Return how long a failure counts without a check: after a longer gap nothing is known."""
+    return 2 * (CHECKED_EVERY + call_limit())
+
+
+def current_outage(cached: object = None) -> Outage | None:
+    """Return the outage on record; None without one, or if the database fails, too.
+
+    `cached` is what the cache has by CACHE_KEY, or None to read it anew.
+    """
+    outages: list[Outage] = []
+    try:
+        outages = _CACHED.validate_python(cached)
+    except ValidationError:  # Nothing is cached, or what another release has cached.
+        with _logged_errors():
+            outages = [
+                Outage(state.reason, state.failed_at, state.responded_at)
+                for state in ServiceState.objects.all()
+                if state.is_out and state.failed_at
+            ]
+            cache.set(CACHE_KEY, [tuple(outage) for outage in outages], timeout=CACHE_S)
+    return outages[0] if outages else None
+
+
+def note_response(now: datetime, cached: object = None) -> None:
+    """End the outage, if there is one. `cached` is as above."""
+    if current_outage(cached) is None:
+        return
+    with _logged_errors(), transaction.atomic():
+        if ServiceState.objects.exclude(began_at=None).filter(ended_at=None).update(ended_at=now):
+            feed.add(FeedEntry(kind=FeedKind.SERVICE))
+    cache.delete(CACHE_KEY)
+
+
+def note_failure(
+    now: datetime, reason: str, responded_at: datetime | None = None, *, cached: object = None
+) -> None:
+    """Begin an outage, or record that it goes on. `cached` is as above."""
+    outage = current_outage(cached)
+    if outage and timedelta() <= now - outage.failed_at < NOTED_EVERY:
+        return
+    with _logged_errors(), transaction.atomic():
+        state, _ = ServiceState.objects.select_for_update().get_or_create(pk=1)
+        was_out = state.is_out
+        if not begin_or_continue(state, now):
+            return
+        state.failed_at, state.reason = now, reason
+        if not was_out:
+            state.responded_at = responded_at or _last_read_at()
+            feed.add(FeedEntry(kind=FeedKind.SERVICE))
+        state.save()
+    cache.delete(CACHE_KEY)
+
+
+def begin_or_continue(state: ServiceState, now: datetime) -> bool:
+    """Return whether the service is out after another failure. Pure, but for `state`."""
+    if state.is_out:
+        if state.failed_at and now - state.failed_at > forgotten_after():
+            state.began_at, state.is_reported = now, False
+        return True
+    if state.ended_at and now - state.ended_at < SETTLES_IN:
+        return False
+    # One whose end was not reported yet goes on.
+    state.began_at = state.began_at if state.is_reported else now
+    state.ended_at = None
+    return True
+
+
+def _last_read_at() -> datetime | None:
+    last = AudienceRecord.objects.order_by("-last_seen_at").values_list("last_seen_at", flat=True)
+    return last.first()
+
+
+@contextmanager
+def _logged_errors() -> Iterator[None]:
+    """Log an error of the database: a page is shown all the same."""
+    try:
+        yield
+    except Error:
+        _logger.exception("Whether the service is out could not be read or recorded")
