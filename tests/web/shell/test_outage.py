@@ -193,3 +193,25 @@ def test_a_process_that_lags_behind_takes_no_banner_back(
     cache.set(CACHE_KEY, lagging)
     page.poll()
     assert page.response.status_code == 204
+
+
+@pytest.mark.parametrize("address", ["/", "/audiences/", "/releases/", "/activity/"])
+@pytest.mark.parametrize("failures", [1, FAILURE_THRESHOLD])
+def test_no_page_looks_fresh_while_the_service_is_away(
+    mia: Client,
+    fake_service: FakeService,
+    monkeypatch: pytest.MonkeyPatch,
+    address: str,
+    failures: int,
+) -> None:
+    clock = stopped(monkeypatch)
+    fake_service.answers(200, json=wire.envelope())
+    mia.get("/people/")
+    clock.advance(600)
+    fake_service.answer = refuse
+    for _ in range(failures):
+        mia.get("/people/")
+    now = timezone.localtime()
+    assert f'datetime="{now.isoformat(timespec="seconds")[:16]}' not in fresh(mia, address)
+    html = mia.get(address).text
+    assert ("This is the last known state" in html) == (failures == FAILURE_THRESHOLD)
