@@ -131,10 +131,11 @@ def poll_audiences(page_id: str, *, is_moving: bool) -> ReadResult[ListEnvelope[
     records = list(audiences_last_known(page_id))
     read_at = max((record.last_seen_at for record in records), default=None)
     now = clock.now()
-    is_followed = is_moving and page_id in followed_pages([page_id], now)
-    lasts = READ_LASTS_MOVING if is_moving and not is_followed else READ_LASTS
-    if read_at is None or now - read_at >= lasts:
+    followed_at = followed_pages([page_id], now).get(page_id) if is_moving else None
+    lasts = READ_LASTS_MOVING if is_moving and not followed_at else READ_LASTS
+    if read_at is None or now - (followed_at or read_at) >= lasts:
         return read_audiences(page_id)
+    read_at = max(read_at, followed_at or read_at)
     # What the service no longer lists was seen earlier.
     since = read_at - LAST_SEEN_WRITE_INTERVAL
     items = [record.audience for record in records if record.last_seen_at >= since]

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import httpx
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from dashboard.contract.audiences import AudienceVersion
@@ -21,6 +22,7 @@ from dashboard.service.reading import read_audiences
 from dashboard.webhooks.models import PageHint
 from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
+from tests.support.live_page import BACKGROUND
 from tests.support.many_audiences import Key
 from tests.support.release_service import PublishingAudiences
 
@@ -147,3 +149,52 @@ def test_a_silent_service_gets_few_calls_and_is_followed_when_it_is_back(
     service.paths.clear()
     work(clock, 30)
     assert len(service.paths) == 10
+
+
+# Those who have it open
+
+REGIONS = {
+    "/pages/page_0/": "audience-results",
+    "/pages/page_0/audiences/aud_1/": "audience-head",
+    "/pages/page_0/audiences/aud_1/versions/": "history",
+    "/audiences/": "results",
+    "/": "flight",
+}
+
+
+def refresh(client: Client, path: str) -> str:
+    headers = BACKGROUND | {"HX-Target": REGIONS[path], "X-Moving": "1"}
+    return client.get(path, headers=headers).content.decode()
+
+
+def test_a_hundred_tabs_cost_one_call_every_three_seconds(
+    service: PublishingAudiences, clock: Clock, as_viewer: Client
+) -> None:
+    work(clock, 3)
+    service.paths.clear()
+    for _ in range(4):
+        for path in REGIONS:
+            for _ in range(20):
+                refresh(as_viewer, path)
+        work(clock, 3)
+    assert service.paths == [LIST] * 4
+
+
+@pytest.mark.parametrize("path", REGIONS)
+def test_without_a_worker_tabs_read_themselves(
+    service: PublishingAudiences, clock: Clock, as_viewer: Client, path: str
+) -> None:
+    work(clock, 3)
+    service.paths.clear()
+    clock.advance(9)
+    refresh(as_viewer, path)
+    assert service.paths == [LIST]
+
+
+def test_updated_is_the_time_of_the_workers_read(
+    service: PublishingAudiences, clock: Clock, as_viewer: Client
+) -> None:
+    read_at = timezone.localtime().isoformat(timespec="seconds")
+    work(clock, 2)
+    html = refresh(as_viewer, "/pages/page_0/audiences/aud_1/")
+    assert f'Updated <time datetime="{read_at}"' in html

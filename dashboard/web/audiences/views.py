@@ -22,6 +22,7 @@ from dashboard.web.audiences.progress import version_in_progress
 from dashboard.web.audiences.state import AudienceHead, head_last_known, head_of
 from dashboard.web.ui.htmx import Request, is_moving, render_partial, wants_partial
 from dashboard.web.ui.query_params import PastMoment, int_param, past_moment
+from dashboard.webhooks.hints import followed_pages
 from dashboard.webhooks.receiver import last_publish_delivery
 
 REFRESHED = ("audience-head", "live")
@@ -109,7 +110,9 @@ def _refresh(request: Request, page_id: str, audience_id: str) -> HttpResponse:
 def _poll_badge(request: Request, page_id: str, audience_id: str) -> HttpResponse:
     """Return the badge of an audience that was seen before, as it is now, and its next poll."""
     record = audience_last_known(page_id, audience_id)
-    if record and record.last_seen_at < clock.now() - FRESH:
+    now = clock.now()
+    is_old = record is not None and record.last_seen_at < now - FRESH
+    if is_old and not followed_pages([page_id], now):
         with suppress(APIError):  # The next poll may get a response.
             read_audiences(page_id)
         record = audience_last_known(page_id, audience_id)

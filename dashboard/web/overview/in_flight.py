@@ -13,6 +13,7 @@ from dashboard.ledger.models import AudienceRecord
 from dashboard.ledger.queries.audiences import audiences_in_flight
 from dashboard.service.health import clock_ahead
 from dashboard.service.reading import read_audiences
+from dashboard.webhooks.hints import followed_pages
 
 MAX_PAGES_PER_POLL = 3
 """The maximum number of pages that one poll reads, one after another. Our choice."""
@@ -109,8 +110,9 @@ def poll_service(flights: Flights) -> PollResult:
 
 def _pages_to_read(flights: Flights) -> list[str]:
     """Return the pages to read now, first those with versions expected to change."""
-    fresh = clock.now() - FRESH
-    due = {f.record.page_id for f in flights.versions if f.record.last_seen_at < fresh}
+    now = clock.now()
+    old = {f.record.page_id for f in flights.versions if f.record.last_seen_at < now - FRESH}
+    due = old - followed_pages(old, now).keys()
     moving = {f.record.page_id for f in flights.moving if f.record.latest_status != "pending"}
     # In random order, so that a page that can't be read does not block the others.
     shuffled = random.sample(pages := sorted(due), len(pages))
