@@ -25,7 +25,7 @@ function schedule(seconds, extraMs = 0) {
 }
 
 async function poll() {
-  if (isPolling || !element()) return;
+  if (isPolling || document.hidden || !element()) return;
   isPolling = true;
   const hasFailed = await update().then(() => false, () => true);
   isPolling = false;
@@ -82,19 +82,6 @@ function replaceElsewhere(part) {
   }
   patch(old, next);
   htmx.process(old);
-}
-
-const isMoving = (region) => region.matches("[data-moving], :has([data-moving])");
-// What the same response replaces outside of the region: counts, and the age of the data.
-function replaceElsewhere(part) {
-  part.remove();
-  const old = document.getElementById(part.id);
-  const isInner = part.getAttribute("hx-swap-oob") === "innerHTML";
-  part.removeAttribute("hx-swap-oob");
-  if (!old) return;
-  const next = isInner ? old.cloneNode(false) : part;
-  if (isInner) next.append(...part.childNodes);
-  patch(old, next);
 }
 
 function isDue(region, topics) {

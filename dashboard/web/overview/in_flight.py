@@ -1,4 +1,4 @@
-"""Versions in progress: their state in the ledger, and polling the service for changes."""
+"""Versions in progress: their state in the ledger, and reading them again."""
 
 import random
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ from dashboard.ledger.models import AudienceRecord
 from dashboard.ledger.queries.audiences import audiences_in_flight
 from dashboard.service.health import clock_ahead
 from dashboard.service.reading import read_audiences
+from dashboard.web.ui.query_params import int_param
 from dashboard.webhooks.hints import followed_pages
 
 MAX_PAGES_PER_POLL = 3
@@ -51,6 +52,12 @@ class Flights:
         """Those of both that are listed, the rest being counted only."""
         return self.moving + self.late
 
+    @property
+    def marks(self) -> str:
+        """The statuses as shown, for the URL that finds out what has changed since."""
+        records = [flight.record for flight in self.versions]
+        return ".".join(f"{record.pk}-{record.latest_status}" for record in records)
+
 
 @dataclass(frozen=True)
 class PollResult:
@@ -88,24 +95,30 @@ def _in_flight(record: AudienceRecord, now: datetime) -> InFlightVersion:
     )
 
 
-def poll_service(flights: Flights) -> PollResult:
-    """Read some of the pages of these versions again; stop if the service fails."""
-    changes: list[str] = []
-    records = [flight.record for flight in flights.versions]
+def read_flights_again(flights: Flights) -> APIError | None:
+    """Read some of the pages of these versions again; return the error that stopped it, if any."""
     for page_id in _pages_to_read(flights):
         try:
             result = read_audiences(page_id)
         except APIError:
             continue
         if result.error:
-            return PollResult(tuple(changes), result.error)
-        before = {r.audience_id: r.latest_status for r in records if r.page_id == page_id}
-        for audience in result.value.items:
-            version, status = audience.latest_version, before.get(audience.audience_id or "")
-            if version and status and version.status != status:
-                name = audience.name or audience.audience_id
-                changes.append(f"Version {version.version_number} of {name}: {version.status}.")
-    return PollResult(tuple(changes))
+            return result.error
+    return None
+
+
+def changes_since(marks: str) -> tuple[str, ...]:
+    """Return a sentence for each version whose status differs from that in `Flights.marks`."""
+    statuses = {
+        int_param(pk): status
+        for pk, _, status in (mark.partition("-") for mark in marks.split("."))
+    }
+    records = AudienceRecord.objects.filter(pk__in=[*statuses][: MAX_MOVING + MAX_LATE])
+    return tuple(
+        f"Version {record.latest_version_number} of {record}: {record.latest_status}."
+        for record in records
+        if record.latest_status != statuses[record.pk]
+    )
 
 
 def _pages_to_read(flights: Flights) -> list[str]:

@@ -25,7 +25,12 @@ from dashboard.operations.publish_progress import (
 from dashboard.service.circuit_breaker import open_circuits
 from dashboard.service.health import health_now
 from dashboard.web.overview import summaries as sums
-from dashboard.web.overview.in_flight import load_flights, poll_service
+from dashboard.web.overview.in_flight import (
+    PollResult,
+    changes_since,
+    load_flights,
+    read_flights_again,
+)
 from dashboard.web.overview.live import live_context
 from dashboard.web.ui.htmx import Request, render_partial
 
@@ -89,7 +94,8 @@ def _read_flights(request: Request) -> HttpResponse:
     now = clock.now()
     times = recent_queue_times(timezone.localdate(now))
     before = load_flights(now, sums.late_after(summarize_times(times)))
-    result = poll_service(before)
+    error = read_flights_again(before)
+    result = PollResult(changes_since(request.GET.get("was", "")), error)
     context = live_context(request, clock.now(), times) | {"poll_result": result}
     return render_partial(request, TEMPLATE, context, parts=("flight",))
 

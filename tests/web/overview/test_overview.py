@@ -21,6 +21,7 @@ from tests.support import wire
 from tests.support.clock import stopped
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, page_html, response_text, text
+from tests.support.live_page import Region
 from tests.support.one_audience import serve
 from tests.support.seeding import seed_audiences, seed_pages, seed_publication
 
@@ -319,24 +320,28 @@ def test_a_chart_keeps_its_day_past_midnight(
 
 
 def test_what_changed_is_announced(as_viewer: Client, fake_service: FakeService) -> None:
+    seed_pages(wire.page())
     seed_audiences(queued())
     age_everything()
     serve(fake_service, queued(status="processing"))
-    html = get(as_viewer, target="flight")
-    assert "Processing" in html
-    assert "Version 2 of Brightwater Foods: processing." in text(html)
-    assert is_moving(html)
+    page = Region(as_viewer, "/", "flight")
+    assert page.is_moving
+    assert "Processing" in page.refresh().html
+    assert "Version 2 of Brightwater Foods: processing." in page.text
+    assert page.is_moving
+    assert "Brightwater Foods: processing." not in page.refresh().text
 
 
 def test_without_a_change_nothing_is_announced(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
+    seed_pages(wire.page())
     seed_audiences(queued())
     age_everything()
     serve(fake_service, queued())
-    html = get(as_viewer, target="flight")
-    assert is_moving(html)
-    assert "flight-announcement" not in html
+    page = Region(as_viewer, "/", "flight")
+    assert "flight-announcement" not in page.refresh().html
+    assert page.is_moving
 
 
 def test_nothing_is_read_once_nothing_is_in_progress(
