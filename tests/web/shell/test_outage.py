@@ -148,7 +148,9 @@ def test_an_outage_that_one_process_noticed_is_on_the_pages_of_all(
     fake_service.answer = refuse
     fail(mia)
     cache.clear()
-    assert 'id="outage"' in mia.get("/releases/").text
+    html = mia.get("/releases/").text
+    assert 'id="outage"' in html
+    assert "Service not checked yet" not in html
     cache.clear()
     fake_service.answers(200, json=wire.envelope(wire.page()))
     mia.get("/people/")
