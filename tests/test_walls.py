@@ -183,6 +183,16 @@ def test_what_changes_and_reads_the_service_knows_no_template(room: str) -> None
         assert not {name for name in imported_by(path) if name.startswith(banned)}, path
 
 
+def test_nothing_is_streamed_but_exports() -> None:
+    """A stream holds a thread for as long as a page is open."""
+    makers = {
+        str(path.relative_to(CODE))
+        for path in CODE.rglob("*.py")
+        if re.search(r"StreamingHttpResponse\(", path.read_text())
+    }
+    assert makers == {"web/ui/csv.py"}
+
+
 MAX_IMPORTS = 15
 
 

@@ -61,7 +61,11 @@ async function request(url, { id }, more = {}) {
   if (!response.ok) throw new Error(`${response.status}`);
   return response;
 }
-const parse = (html) => new DOMParser().parseFromString(html, "text/html");
+function parse(html) {
+  const page = new DOMParser().parseFromString(html, "text/html");
+  for (const part of page.querySelectorAll("noscript")) part.textContent = part.innerHTML; // as on a page with scripts
+  return page;
+}
 function replace(part) {
   const old = document.getElementById(part.id);
   if (old) patch(old, part);
