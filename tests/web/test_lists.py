@@ -53,7 +53,10 @@ SIZE = Choice(
     label_of=str.capitalize,
     column="size",
 )
-READS_OF_OTHER_PAGES = {"conversations/polling.py", "publishing/dialog.py", "releases/progress.py"}
+READS_OF_OTHER_PAGES = {
+    *("conversations/polling.py", "publishing/dialog.py", "releases/progress.py"),
+    "live/views.py",
+}
 """Modules that read a parameter of the same name, of a page that is no list."""
 
 
