@@ -19,12 +19,12 @@ function report() {
   return here ? `${new URLSearchParams({ tab, place: here, doing, version, ...idle })}` : "";
 }
 async function send(body) {
-  clearTimeout(timer);
   reported = body;
-  if (body) timer = setTimeout(() => send(report()), EVERY_MS);
   const headers = { ...JSON.parse(document.body.getAttribute("hx-headers")), "X-Background": "1", "HX-Request": "true" };
   const request = { method: "POST", body: new URLSearchParams(body || { tab }), headers, keepalive: true };
   const response = await fetch(url, request).catch(() => null);
+  clearTimeout(timer);
+  if (reported) timer = setTimeout(() => send(report()), EVERY_MS);
   if (response?.status !== 200) return;
   const wanted = new DOMParser().parseFromString(await response.text(), "text/html").body.firstElementChild;
   document.getElementById(wanted.id)?.replaceWith(wanted);
