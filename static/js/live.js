@@ -134,6 +134,7 @@ function regionUrl(region) {
 
 function patchInPlace(region, wanted) {
   const focused = document.activeElement;
+  const focusedRow = focused.closest("[data-rows] > [id]");
   const announced = () => [...region.querySelectorAll("[data-announced]")].map(words);
   const before = announced();
   const [rows, next] = [region, wanted].map(rowsOf);
@@ -157,9 +158,16 @@ function patchInPlace(region, wanted) {
   const line = region.querySelector("[data-waiting]") ?? document.querySelector(`[data-waiting="${region.id}"]`);
   if (line) showWaiting(line, waiting);
   mark(changes.map(([row]) => row));
-  if (focused !== document.activeElement && region.contains(focused)) focused.focus({ preventScroll: true });
+  if (focused !== document.activeElement) keepFocus(region, focused, focusedRow);
   const texts = announced().filter((text, place) => text && text !== before[place]).map((text) => `${text}.`);
   return [...texts, ...named(changes), ...(waiting && line ? [`${waiting} changed or new.`] : [])];
+}
+
+// On its row if what had the focus is gone.
+function keepFocus(region, focused, row) {
+  const place = region.contains(focused) ? focused : row && document.getElementById(row.id);
+  if (place === row) row?.setAttribute("tabindex", "-1");
+  place?.focus({ preventScroll: true });
 }
 
 // The rows that are on the screen, in their order, as they are now; headings are those of the response.

@@ -69,6 +69,11 @@ JITTER = 1.2
 """The poll of every page waits so much longer than the server says at most."""
 HAS_OWN_CLOCK = "() => '__pwClock' in window"
 """Whether Playwright's clock was installed: that is in all tabs of a profile."""
+NOTE_ANNOUNCEMENTS = """window.announced = [];
+new MutationObserver((changes) => changes.forEach(({ target }) => {
+  const region = (target.closest ? target : target.parentElement)?.closest("[role=status]");
+  if (region?.textContent.trim()) window.announced.push(region.textContent.trim());
+})).observe(document, { childList: true, subtree: true, characterData: true });"""
 REPORT_VIOLATIONS = """document.addEventListener("securitypolicyviolation", (event) =>
   console.error(`CSP ${event.effectiveDirective} ${event.blockedURI}`))"""
 

@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.barriers import WHOLE, barriers
 from tests.browser.conftest import (
     NEXT_FRAME,
+    NOTE_ANNOUNCEMENTS,
     ReusedProfile,
     log_in,
     new_profile,
@@ -452,6 +453,7 @@ def test_a_row_follows_its_publish_to_the_end(
     assert page.evaluate("isSamePage")
     page.goto(at.page)
     page.evaluate("window.isSamePage = true")
+    page.evaluate(NOTE_ANNOUNCEMENTS)
     watch = row.get_by_role("link", name="View progress")
     watch.focus()
     service.moves_on("processing")
@@ -463,15 +465,16 @@ def test_a_row_follows_its_publish_to_the_end(
     expect(row).to_contain_text("Up to date", timeout=PATIENCE_MS)
     expect(row.get_by_text("Live")).to_have_count(2)
     expect(row).to_be_focused()
-    expect(page.locator("#audiences-announcement")).to_contain_text("version 2 live")
-    expect(page.locator("#row-poll")).to_be_hidden()
+    page.wait_for_function("announced.some((text) => /Brightwater Foods: .*Up to date/.test(text))")
     assert page.evaluate("isSamePage")
+    time_passes(page)
+    settle(page)
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.url))
     page.clock.fast_forward("10:00")
     page.evaluate("fetch('/health/live')")
-    # The count of the bell is read once a minute.
-    others = ("/health/live", "/notifications/?was=")
+    # Only the poll of the page goes on, and its presence.
+    others = ("/health/live", "/live/")
     assert [url for url in sent if not any(item in url for item in others)] == []
 
 
