@@ -16,7 +16,7 @@ from tests.support.publish_dialog import ADDRESS, form_in
 from tests.support.publishing_service import PublishingService
 
 CODE = Path(dashboard.__file__).parent
-MAX_MODULES = 53
+MAX_MODULES = 54
 """In a warm POST that counts the sidebar anew. Raise it only in a commit that says why."""
 CALLS = {
     # Once at the door (`refusal`), whatever was read before, and once to show the result.
