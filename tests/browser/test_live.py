@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import log_in, new_profile, open_page
+from tests.browser.conftest import log_in, new_profile, open_page, settle
 from tests.support.processes import Running
 
 LIVE_MS = 60_000
@@ -33,6 +33,7 @@ def publish(page: Page, audience: str) -> None:
 
 def test_a_selected_row_changes_in_place(page: Page, other: Page) -> None:
     log_in(page, to=LIST)
+    settle(page)
     row = page.locator(ROWS).nth(2)
     row_id, link = row.get_attribute("id"), row.locator("th a").first.get_attribute("href")
     boxes = page.locator(f"{ROWS} input[type=checkbox]")

@@ -98,7 +98,6 @@ PARTIALS = [
     ("/audiences/?q=bright", "results"),
     ("/audiences/", "f-page"),
     ("/audiences/", "all-matching"),
-    ("/audiences/?rows=1-x", "row-poll-0"),
     ("/releases/?q=prices", "results"),
     ("/releases/", "results"),
     ("/releases/1/?item=1", "detail"),
