@@ -197,7 +197,7 @@ function mark(rows) {
   setTimeout(() => rows.forEach((row) => delete row.dataset.fresh), FRESH_MS);
 }
 function showWaiting(line, count) {
-  line.hidden = count === 0;
+  line.toggleAttribute("data-empty", !count);
   line.firstElementChild.textContent = count ? `${count} changed or new.` : "";
 }
 
