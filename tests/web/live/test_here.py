@@ -299,6 +299,7 @@ def test_old_tabs_go_with_the_database_s_other_old_rows(
     assert not Presence.objects.exists()
 
 
+@pytest.mark.same_on_any_database  # See test_poll.py.
 def test_the_poll_tells_others_that_somebody_came(as_viewer: Client, as_publisher: Client) -> None:
     page, own = LivePage(as_viewer), LivePage(as_publisher)
     Tab(as_publisher).report()
