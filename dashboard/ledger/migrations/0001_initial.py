@@ -296,7 +296,7 @@ class Migration(migrations.Migration):
                 ('last_seen_at', models.DateTimeField()),
             ],
             options={
-                'indexes': [models.Index(fields=['page_id', 'audience_id', '-version_number'], name='ledger_vers_page_id_95c098_idx'), models.Index(fields=['version_id'], name='ledger_vers_version_21eb78_idx'), models.Index(fields=['-last_seen_at'], name='ledger_vers_last_se_26131c_idx'), models.Index(fields=['status', '-last_seen_at'], name='versions_in_flight')],
+                'indexes': [models.Index(fields=['page_id', 'audience_id', '-version_number'], name='ledger_vers_page_id_95c098_idx'), models.Index(fields=['version_id'], name='ledger_vers_version_21eb78_idx'), models.Index(fields=['-last_seen_at'], name='ledger_vers_last_se_26131c_idx'), dashboard.ledger.models.objects.IndexOfSQLite(fields=['status', '-last_seen_at'], name='versions_in_flight')],
                 'constraints': [models.UniqueConstraint(fields=('page_id', 'audience_id', 'version_id'), name='one_version_an_audience')],
             },
         ),

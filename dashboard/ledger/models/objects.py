@@ -281,7 +281,7 @@ class VersionRecord(models.Model):
             models.Index(fields=["version_id"]),
             models.Index(fields=["-last_seen_at"]),
             # Those in flight, looked for by each check of a worker.
-            models.Index(name="versions_in_flight", fields=["status", "-last_seen_at"]),
+            IndexOfSQLite(name="versions_in_flight", fields=["status", "-last_seen_at"]),
         ]
 
     def __str__(self) -> str:
