@@ -27,7 +27,7 @@ VAR_DIR = BASE_DIR / "var"
 
 
 def sqlite_url(path: Path) -> str:
-    """Return the DATABASE_URL of a file; its path may have `#`, `?`, `%` and blanks."""
+    """Return the DATABASE_URL of a file; its path may contain `#`, `?`, `%` and spaces."""
     return f"sqlite:///{quote(str(path))}"
 
 
@@ -48,7 +48,7 @@ def _header_value(value: str) -> str:
 
 
 def _group_mapping(value: str) -> tuple[str, str]:
-    """Split `editors=Publishers` into a value of the provider's claim and our group."""
+    """Split `editors=Publishers` into a value of the provider's claim and one of our groups."""
     theirs, _, ours = (part.strip() for part in value.rpartition("="))
     if not theirs or ours not in GROUPS:
         raise ValueError(f"{value} must be value=group, the group one of {', '.join(GROUPS)}")
@@ -56,7 +56,7 @@ def _group_mapping(value: str) -> tuple[str, str]:
 
 
 def _random_key(value: str) -> str:
-    """Refuse a key that was obviously typed by hand."""
+    """Reject a key that was obviously typed by hand."""
     repeats = value in (value + value)[1:-1]
     if value.startswith("django-insecure-") or repeats or len(set(value)) < MIN_DISTINCT:
         raise ValueError(
@@ -95,10 +95,11 @@ def _token(value: str) -> str:
 
 
 GROUPS = ("Viewers", "Publishers", "Administrators")
-"""Created by a migration, so that `OIDC_GROUPS` can name nothing else."""
+"""Groups that a migration creates; `OIDC_GROUPS` can name no others."""
 
 MIN_DISTINCT = 8
-"""Different characters of a key. Of fifty random digits, one in 100,000 has fewer."""
+"""Minimum number of different characters in a key. One in 100,000 random keys of fifty digits has
+fewer."""
 MIN_SIMILARITY = 0.84
 """Minimum similarity, 0 to 1, of a misspelt name: matches SERVICE_KEY, not TEST_DATABASE_URL."""
 
@@ -130,77 +131,77 @@ class Environment(BaseSettings):
     model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore")
 
     secret_key: SecretKey = Field(min_length=50, repr=False)
-    """Signs sessions and forms; at least 50 characters, and the same on every machine."""
+    """Key that signs sessions and forms: at least 50 characters, the same on every machine."""
     secret_key_fallbacks: Annotated[CommaSeparated, Field(repr=False)] = []
-    """Previous keys: they still verify signatures, but sign nothing new."""
+    """Previous keys, which still verify signatures but sign nothing new."""
     allowed_hosts: Annotated[list[Host], NoDecode, BeforeValidator(_split)] = []
     csrf_trusted_origins: Annotated[list[Origin], NoDecode, BeforeValidator(_split)] = []
     database_url: DatabaseUrl = Field(default=sqlite_url(VAR_DIR / "pressroom.sqlite3"), repr=False)
     cache_url: CacheUrl | None = Field(default=None, repr=False)
-    """`redis://host:port/n`; without it each process has its own cache."""
+    """`redis://host:port/n`; without it, each process has its own cache."""
     public_url: HttpUrl | None = None
-    """Where users open Pressroom: for links and redirects, and for the names of our cookies."""
+    """URL at which users open Pressroom. Used in links, redirects and the names of our cookies."""
     email_url: EmailUrl | None = Field(default=None, repr=False)
-    """The mail server; without it there are no e-mails."""
+    """The mail server; without it, no e-mails are sent."""
     email_from: EmailFrom | None = None
     webhooks_to_loopback: bool = False
-    """Let notifications also go to http and to this machine. On in the demo."""
+    """Allow webhooks to http URLs and to this machine. On in the demo."""
     debug: bool = False
     secure_cookies: bool = True
-    """Send cookies over https only, and redirect http to https. Off in the demo."""
+    """Send cookies only over https, and redirect http to https. Off in the demo."""
     behind_proxy: bool = False
-    """A proxy sets X-Forwarded-Proto, and removes the client's."""
+    """Whether a proxy sets X-Forwarded-Proto and removes the client's."""
     environment_name: Label = Field(default="Production", max_length=20)
     environment_colour: Literal["grey", "blue", "purple", "green", "amber", "red"] = "grey"
-    """Shown behind the name on every page, to distinguish environments."""
+    """Color behind the environment's name on every page, to distinguish environments."""
     log_format: Literal["json", "line"] | None = None
     """Default: lines on a terminal, JSON elsewhere."""
     request_id_header: HeaderName | None = None
-    """A header, such as X-Request-ID, that the proxy sets, removing the client's."""
+    """Header, such as X-Request-ID, that the proxy sets after removing the client's."""
     metrics_token: Token | None = Field(default=None, repr=False)
-    """The token for `/metrics`; without it there is no such URL."""
+    """The token for `/metrics`; without it, the URL returns 404."""
     otel_exporter_otlp_endpoint: HttpUrl | None = None
     otel_exporter_otlp_traces_endpoint: HttpUrl | None = None
-    """The collector of traces. OpenTelemetry's SDK reads these and its other variables itself."""
+    """URL of the trace collector. OpenTelemetry's SDK reads this and its other variables itself."""
     otel_exporter_otlp_protocol: Literal["http/protobuf"] = "http/protobuf"
     otel_exporter_otlp_traces_protocol: Literal["http/protobuf"] = "http/protobuf"
     otel_traces_exporter: Literal["otlp", "none"] = "otlp"
     otel_sdk_disabled: bool = False
     api_calls_per_minute: int = Field(default=6_000, ge=1)
-    """Rate limit of a key of the embedded API."""
+    """Rate limit of each key of the embedded API."""
     events_to_private_addresses: bool = False
-    """Subscriptions of the embedded API may have receivers in private networks, by https."""
+    """Let the embedded API send events to https receivers in private networks."""
     service_url: ServiceUrl | None = None
     service_api_key: HeaderValue | None = Field(default=None, repr=False)
     service_timeout_s: float = Field(default=30.0, gt=0, le=300)
     crawl_rate: float = Field(default=5.0, ge=0, le=1000)
-    """Calls per second of the worker that reads all pages; 0 turns it off."""
+    """Maximum calls per second of the worker's crawl, which reads all pages; 0 turns it off."""
     presence: bool = True
     """Show users who else has the same audience, release or request open."""
 
     oidc_issuer: IssuerUrl | None = None
-    """The organization's OpenID Connect provider; without it users sign in by password."""
+    """The organization's OpenID Connect provider; without it, users sign in with a password."""
     oidc_client_id: str | None = None
     oidc_client_secret: str | None = Field(default=None, repr=False)
     oidc_name: Label = Field(default="your organization", max_length=40)
-    """Shown on the button of the login page."""
+    """Name on the button of the login page."""
     oidc_scopes: CommaSeparated = ["openid", "email", "profile"]
     oidc_groups_claim: str = "groups"
     oidc_groups: GroupMappings = []
-    """Map values of that claim to our groups; users without any are refused."""
+    """Map from values of the claim to our groups; users without any are rejected."""
     oidc_assures_second_factor: bool = False
-    """The organization requires a second factor of everybody, whatever its tokens say."""
+    """Whether the organization requires a second factor of everybody, even if a token lacks it."""
 
     @property
     def traces(self) -> bool:
-        """Whether traces are exported: there is a collector, and it is not switched off."""
+        """Whether traces are exported: there is a collector, and exporting is not turned off."""
         is_off = self.otel_sdk_disabled or self.otel_traces_exporter == "none"
         endpoint = self.otel_exporter_otlp_traces_endpoint or self.otel_exporter_otlp_endpoint
         return endpoint is not None and not is_off
 
     @property
     def default_public_url(self) -> str:
-        """The first of the allowed hosts that is one host, or "" if there is none."""
+        """The URL of the first allowed host that is not a pattern, or "" if there is none."""
         hosts = [host for host in self.allowed_hosts if host[0] not in "*."]
         scheme = "https" if self.secure_cookies or self.behind_proxy else "http"
         return f"{scheme}://{hosts[0]}" if hosts else ""
@@ -213,9 +214,9 @@ class Environment(BaseSettings):
 
     @property
     def cookie_prefix(self) -> str:
-        """The start of the names of our cookies, which browsers share among the ports of a host.
+        """The prefix of our cookies' names, as browsers share cookies among the ports of a host.
 
-        From PUBLIC_URL alone: everything else may differ between the machines of one dashboard.
+        It depends on PUBLIC_URL only: all else may differ between the machines of one dashboard.
         """
         digest = blake2b((self.public_url or "").lower().encode(), digest_size=4).hexdigest()
         return f"pressroom_{digest}_" if self.public_url else "pressroom_"
@@ -283,7 +284,7 @@ def read_environment() -> Environment:
 
 @cache
 def project_version() -> str:
-    """Return the version of this release."""
+    """Return the version in `pyproject.toml`."""
     project = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]
     return str(project["version"])
 
@@ -291,8 +292,8 @@ def project_version() -> str:
 def create_private(path: Path) -> None:
     """Create an empty file that only its owner may read, unless it exists.
 
-    SQLite gives its `-wal` and `-shm` the mode of the database. Errors are ignored here: whoever
-    opens the file gets a better message.
+    SQLite gives its `-wal` and `-shm` files the same mode. Errors are ignored here, because opening
+    the file raises one with a better message.
     """
     with suppress(OSError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode=0o600))
@@ -322,7 +323,7 @@ def misspelt_variables() -> dict[str, str]:
 
 
 def use_demo_environment() -> None:
-    """Set defaults for the demo; data and secret are in `var/`."""
+    """Set defaults for the demo. Its data and secret are in `var/`."""
     VAR_DIR.mkdir(mode=0o700, exist_ok=True)
     secret = VAR_DIR / "demo-secret"
     if not secret.exists():
@@ -340,7 +341,7 @@ def use_demo_environment() -> None:
 
 
 def _demo_port() -> int | None:
-    """Return the port of the command line, or None if it is not valid: the command says so."""
+    """Return the port of the command line, or None if it is invalid: the command reports it."""
     parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
     parser.add_argument("--port", type=int, default=8000)
     with suppress(argparse.ArgumentError):

@@ -1,4 +1,4 @@
-"""Validate URLs, hosts and origins of the environment, as far as possible without a connection.
+"""Validate URLs, hosts and origins in the environment, as far as possible without a connection.
 
 Each function returns the normalised value, or raises ValueError with a message for the operator.
 """
@@ -80,7 +80,7 @@ def database_url(value: str) -> str:
 
 
 def cache_url(value: str) -> str:
-    """Return the URL of a Redis with valid client options."""
+    """Return the URL of a Redis database with valid client options."""
     parts = _split(value)
     if parts.scheme not in {"redis", "rediss"}:
         raise ValueError("must be a URL such as redis://host:6379/0")
@@ -129,14 +129,14 @@ def _require_hostname(parts: SplitResult) -> None:
 
 
 def _is_encodable(host: str) -> bool:
-    """Return whether the parts of a name that are encoded, such as `xn--a`, stand for a text."""
+    """Return whether a host name is valid, including encoded labels such as `xn--a`."""
     if host.isascii() and "xn--" not in host.lower():
         return True
     # Imported here because it takes 100 ms, and such names are rare.
     import httpx
 
     try:
-        # Label by label, as httpx decodes the first one only.
+        # Check each label: httpx decodes only the first one.
         return all(httpx.URL(f"http://{label}/").host for label in host.split(".") if label)
     except (httpx.InvalidURL, UnicodeError):
         return False

@@ -1,12 +1,11 @@
-"""The time by the database's clock, durations in words, and the limits of time.
+"""The database's time, durations in words, and the time limits of a call.
 
-What is recorded, compared, or expires goes by the database's clock. The clocks of two servers may
-differ by minutes: each process measures how far the database's clock is ahead of its own, and
-corrects by it.
+Records, comparisons and expiry use the database's clock, because the clocks of two servers may
+differ by minutes. Each process measures how far the database's clock is ahead of its own, and
+corrects its time by that.
 
-The limits depend on one another, each derived from those before it: a change is recorded, its call
-begins within MAX_DELAY, takes at most SERVICE_TIMEOUT_S, and its outcome is recorded within MARGIN.
-Source: our choice, all of them.
+The limits build on one another. A change is recorded, its call begins within MAX_DELAY and takes at
+most SERVICE_TIMEOUT_S, and its outcome is recorded within MARGIN. Source: our choice, all of them.
 """
 
 import logging
@@ -19,18 +18,20 @@ from django.db import Error, connection
 from django.utils import timezone
 
 MAX_DIFFERENCE_S = 2
-"""A larger one is named: other programs of this machine don't correct it. Source: our choice."""
+"""A larger difference, in seconds, raises a warning: other programs on this machine don't correct
+it. Source: our choice."""
 
 MARGIN = timedelta(seconds=settings.DATABASE_TIMEOUT_S)
-"""To record the end of a call: as long as a statement may take, which SQLite's writers wait for."""
+"""Time to record the outcome of a call. Equals the time that a statement may take, which is also
+how long SQLite's writers wait."""
 MAX_DELAY = timedelta(seconds=10)
-"""From the record of an attempt to its call. If the process was suspended for longer, what was
-checked before is too old."""
+"""Longest time from recording an attempt to its call. If the process was suspended for longer, the
+checks before the call are too old."""
 RENEWED_AFTER = timedelta(seconds=5)
-"""Between two renewals of a claim, while its worker waits."""
+"""Interval between two renewals of a claim while its worker waits."""
 CLAIM = MAX_DELAY + RENEWED_AFTER
-"""Without a renewal. A killed worker's row waits as long. A call that a worker may still begin has
-a claim, also if the clocks of two machines differ by a little."""
+"""How long a claim lasts without a renewal; a killed worker's row waits as long. Every call that a
+worker may still begin is covered by a claim, even if the clocks of two machines differ slightly."""
 
 _logger = logging.getLogger(__name__)
 _correction = timedelta()
@@ -52,7 +53,7 @@ def correct_by(correction: timedelta) -> None:
 
 
 def warning() -> str:
-    """Return a sentence on a clock of this machine that is wrong; empty if it isn't."""
+    """Return a sentence if this machine's clock is wrong, else an empty string."""
     ahead_s = -_correction.total_seconds()
     if abs(ahead_s) <= MAX_DIFFERENCE_S:
         return ""
@@ -61,10 +62,11 @@ def warning() -> str:
 
 
 def measure(connection: Any = connection, **_: object) -> None:
-    """Measure the correction. If that fails, the last one holds.
+    """Measure the correction. If that fails, the last one stays in force.
 
-    A receiver of Django's connection_created: a thread of the server opens a connection each minute
-    (CONN_MAX_AGE), and a worker also measures with its heartbeat. SQLite is on this machine.
+    Receiver of Django's connection_created: each server thread opens a connection every minute
+    (CONN_MAX_AGE). A worker also measures with its heartbeat. SQLite runs on this machine and needs
+    no correction.
     """
     if connection.vendor != "postgresql":
         return
@@ -78,7 +80,8 @@ def measure(connection: Any = connection, **_: object) -> None:
         _logger.warning("The database's clock could not be read", exc_info=True)
         return
     measured_s = float(seconds) - (sent_at + round_trip_s / 2)
-    # The clock was read at some moment of the round trip: within half of it, nothing has changed.
+    # The clock was read at an unknown moment of the round trip. A difference of up to half of it
+    # proves no change.
     if abs(measured_s - _correction.total_seconds()) > round_trip_s / 2:
         correct_by(timedelta(seconds=measured_s))
         if difference := warning():
@@ -86,9 +89,10 @@ def measure(connection: Any = connection, **_: object) -> None:
 
 
 def in_words(duration: timedelta | float) -> str:
-    """Return a duration, or seconds, of 0 or more: `0.4 s`, `18 min 04 s`, `3 days 4 h`.
+    """Return a duration in words, such as `0.4 s`, `18 min 04 s` or `3 days 4 h`.
 
-    The words are the same on pages, in notifications and in reasons of releases.
+    A number counts seconds. The duration is 0 or more. Pages, notifications and the reasons of
+    releases use the same words.
     """
     seconds = duration.total_seconds() if isinstance(duration, timedelta) else duration
     if seconds < 10:
@@ -100,7 +104,7 @@ def in_words(duration: timedelta | float) -> str:
 
 
 def in_minutes(duration: timedelta | float) -> str:
-    """Return a duration without seconds after the first minute, as relative-times.js does."""
+    """Return a duration in words, like relative-times.js: no seconds after the first minute."""
     seconds = duration.total_seconds() if isinstance(duration, timedelta) else duration
     minutes = int(seconds) // 60
     hours, days = minutes // 60, minutes // (24 * 60)
@@ -114,7 +118,7 @@ def in_minutes(duration: timedelta | float) -> str:
 
 
 def call_limit() -> timedelta:
-    """Return how long a call of the service takes at most, with its retries and its wait."""
+    """Return the maximum duration of a call to the service, including retries and waits."""
     return timedelta(seconds=settings.SERVICE_TIMEOUT_S)
 
 
@@ -124,10 +128,10 @@ def interrupted_after() -> timedelta:
 
 
 def recorded_after() -> timedelta:
-    """Return how long after its beginning a read is recorded at the latest."""
+    """Return the longest time from the start of a read until it is recorded."""
     return call_limit() + MARGIN
 
 
 def request_limit() -> timedelta:
-    """Return how long a request takes at most: a publish first reads, then sends."""
+    """Return the maximum duration of a request: a publish first reads, then sends."""
     return call_limit() + interrupted_after()

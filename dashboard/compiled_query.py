@@ -1,8 +1,8 @@
 """Cache the SQL that Django compiles for a queryset.
 
-Building the SQL takes longer than running it, so a query is compiled once per process with
-placeholders, and then executed with the actual arguments. It saves 6 to 13 ms of a page with 50
-rows. Nothing that depends on the time or the request may be part of the compiled query.
+Building the SQL takes longer than running it. A query is compiled once per process with
+placeholders, then executed with the actual arguments. This saves 6 to 13 ms on a page with 50 rows.
+Nothing that depends on the time or the request may be part of the compiled query.
 """
 
 import itertools
@@ -19,7 +19,8 @@ from django.db.models import Func, IntegerField, QuerySet
 from django.db.models.sql.compiler import SQLCompiler
 
 MAX_SHAPES = 100
-"""Of one query: one for each number of texts in its lists, and for each fixed argument."""
+"""Compiled forms kept of one query: one for each length of its lists and each set of keyword
+arguments."""
 
 ROW_COUNT = Func(function="COUNT", template="%(function)s(*)", output_field=IntegerField())
 """COUNT(*) as an expression. Unlike `Count("pk")` it adds no GROUP BY and lets SQLite count an
@@ -29,33 +30,35 @@ RowT = TypeVar("RowT")
 Argument = str | int | datetime | Sequence[str]
 
 _FIRST_NUMBER = -2_147_483_000
-"""Placeholders of numbers begin here: no key is as low, and every column of numbers takes them."""
+"""First placeholder for numbers. No key is as low, and every column of numbers accepts it."""
 _FIRST_MOMENT = datetime(1900, 1, 1, tzinfo=UTC)
-"""Placeholders of moments begin here, a day apart: nothing of ours is as old."""
+"""First placeholder for times; the next ones are a day apart. No time of ours is as old."""
 
 
 @dataclass(frozen=True)
 class _Compiled:
-    """The SQL of a query, with a name for each parameter, and what its rows are made with."""
+    """The SQL of a query with named parameters, and the converters for its rows."""
 
     sql: str
-    """With `%(name)s` for a parameter: for `%s` Django would search all of it each time."""
+    """SQL with `%(name)s` for each parameter. With `%s`, Django would search the whole text each
+    time."""
     arguments: Mapping[str, int]
-    """The place of a parameter's value among those of `_values_of` the arguments."""
+    """Index of each parameter's value in the result of `_values_of`, by the parameter's name."""
     constants: Mapping[str, Any]
-    """The other parameters."""
+    """Values of the other parameters, by name."""
     compiler: SQLCompiler
     converters: dict[int, Any]
-    """The compiler's, which convert the values of some columns."""
+    """The compiler's converters for the values of some columns."""
 
 
 class CompiledQuery(Generic[RowT]):
     """A query that is executed many times with different arguments.
 
-    `make_row` makes a row of its values, such as the `_make` of a named tuple. `build` returns the
-    queryset: a `values_list` of the same columns in the same order. The positional arguments are
-    texts, numbers or moments to be compared, texts for `__contains` or `__icontains`, or lists of
-    texts; all else that the query depends on are keyword arguments.
+    `make_row` turns a sequence of values into a row, such as the `_make` of a named tuple. `build`
+    returns the queryset: a `values_list` that always has the same columns in the same order.
+    Positional arguments are texts, numbers or times to compare, texts for `__contains` or
+    `__icontains`, or lists of texts. Everything else that the query depends on is passed as keyword
+    arguments.
     """
 
     def __init__(
@@ -74,7 +77,7 @@ class CompiledQuery(Generic[RowT]):
         try:
             compiled = self._compiled(shape, **constants)
         except EmptyResultSet:
-            # Nothing is among an empty list.
+            # A list is empty, so nothing can match.
             return []
         values = _values_of(arguments)
         bound = {name: values[place] for name, place in compiled.arguments.items()}
@@ -93,7 +96,7 @@ class CompiledQuery(Generic[RowT]):
         count = itertools.count()
 
         def placeholder(kind: type) -> Any:
-            # No two are equal: of equal ones in a list Django keeps one.
+            # All placeholders differ, because Django keeps only one of equal values in a list.
             if kind is datetime:
                 return _FIRST_MOMENT + timedelta(days=next(count))
             return _FIRST_NUMBER + next(count) if kind is int else f"placeholder {next(count)}"
@@ -122,14 +125,14 @@ class CompiledQuery(Generic[RowT]):
 
 
 def _values_of(arguments: Iterable[Argument]) -> list[Any]:
-    """Return all values as the database takes them, then the LIKE pattern of texts with each."""
+    """Return all values as the database takes them, then the LIKE pattern of each."""
     values: list[Any] = []
     for argument in arguments:
         if isinstance(argument, datetime):
             values.append(connection.ops.adapt_datetimefield_value(argument))
         else:
             values += [argument] if isinstance(argument, str | int) else argument
-    # As Django writes the pattern.
+    # The pattern that Django writes.
     return values + [f"%{connection.ops.prep_for_like_query(value)}%" for value in values]
 
 

@@ -1,7 +1,7 @@
 """Encrypt secrets at rest with keys derived from SECRET_KEY.
 
-Secrets encrypted with a key of SECRET_KEY_FALLBACKS can still be read; `manage.py
-reencrypt_secrets` encrypts them with the present key.
+Secrets encrypted with a key of SECRET_KEY_FALLBACKS can still be read. `manage.py
+reencrypt_secrets` encrypts them with the current key.
 """
 
 from base64 import urlsafe_b64encode
@@ -20,7 +20,7 @@ class DecryptionError(Exception):
 
 
 class EncryptedText(models.TextField):  # type: ignore[type-arg]  # not so at run time
-    """A column of what `encrypt` returns, or ""; `reencrypt_secrets` finds all columns of it."""
+    """Column for a result of `encrypt`, or "". `reencrypt_secrets` finds all such columns."""
 
 
 def encrypt(text: str) -> str:
@@ -35,7 +35,7 @@ def decrypt(encrypted: str) -> str:
 
 
 def reencrypt(encrypted: str) -> str:
-    """Encrypt with the present key, unless that is so already. Raises DecryptionError."""
+    """Return the secret encrypted with the current key. Raises DecryptionError."""
     try:
         Fernet(_key(settings.SECRET_KEY)).decrypt(encrypted.encode())
     except InvalidToken:

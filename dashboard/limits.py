@@ -1,4 +1,4 @@
-"""Limits: requests per minute of the clock, and rows of an owner. Source: our choice."""
+"""Limits on requests per clock minute and on rows per owner. Source: our choice."""
 
 from collections import Counter, defaultdict
 from contextlib import suppress
@@ -13,7 +13,8 @@ from dashboard import clock
 
 MINUTE_S = 60
 MAX_NAMES = 10_000
-"""Of a kind, in a minute. Further ones share a count: names that are made up push none out."""
+"""Names counted for each kind in a minute. Further names share one count, so invented names push
+none out."""
 
 
 class _ProcessCounts:
@@ -45,8 +46,8 @@ OF_PROCESS = _ProcessCounts()
 def seconds_to_wait(what: str, *, at_most: int) -> int:
     """Count one request of `kind` or `kind:name`; return 0, or the seconds until one is accepted.
 
-    The count is in the cache, if processes share it by CACHE_URL. If that is unavailable, each
-    process counts for itself.
+    Processes that share a cache by CACHE_URL share the count. If there is none, or it is
+    unavailable, each process counts for itself.
     """
     minute, passed_s = divmod(int(clock.now().timestamp()), MINUTE_S)
     count = _count_shared(f"{what}:{minute}") or OF_PROCESS.count(what, minute)
@@ -54,17 +55,17 @@ def seconds_to_wait(what: str, *, at_most: int) -> int:
 
 
 def _count_shared(key: str) -> int:
-    """Count in the cache, and return the count; 0 without a shared one."""
+    """Count in the shared cache and return the count; 0 if there is none."""
     if not isinstance(caches["default"], LocMemCache):
         cache.add(key, 0, timeout=2 * MINUTE_S)
-        # ValueError: the count could not be stored, or was dropped between the two.
+        # ValueError: the count could not be stored, or was dropped between the two calls.
         with suppress(ValueError):
             return int(cache.incr(key))
     return 0
 
 
 def has_room(rows: QuerySet[Any], *, at_most: int) -> bool:
-    """Return whether there are fewer rows. Called in the transaction that then adds one."""
-    # Another transaction that adds one is waited for, and counted then.
+    """Return whether there are fewer rows. Call this in the transaction that adds one."""
+    # Wait for another transaction that is adding a row, so that its row is counted.
     list(rows.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
     return rows.count() < at_most

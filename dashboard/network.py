@@ -1,7 +1,7 @@
-"""Connections that keep to a deadline, and look-ups of hosts that do.
+"""Connections and host look-ups that keep to a deadline.
 
-httpx and httpcore limit each read and each write; a server that sends one byte a second passes them
-all. Here each is limited to what remains until the deadline of the thread.
+httpx and httpcore limit each read and each write, so a server that sends one byte a second stays
+within every limit. Here each of them is limited to the time left until the thread's deadline.
 """
 
 import socket
@@ -21,12 +21,12 @@ import httpx
 _CHUNK = 16 * 1024
 
 _deadline: ContextVar[float] = ContextVar("deadline")
-"""On `time.monotonic()`'s clock."""
+"""Deadline of the current thread, on the clock of `time.monotonic()`."""
 
 
 @contextmanager
 def within_deadline(deadline: float) -> Iterator[None]:
-    """Forbid this thread reads and writes after `deadline`, on `time.monotonic()`'s clock."""
+    """End this thread's reads and writes at `deadline`, on the clock of `time.monotonic()`."""
     token = _deadline.set(deadline)
     try:
         yield
@@ -35,9 +35,9 @@ def within_deadline(deadline: float) -> Iterator[None]:
 
 
 def look_up(host: str, port: int, *, timeout_s: float) -> list[str]:
-    """Return the addresses of a host, one or more. Raises OSError, also if it takes too long.
+    """Return the addresses of a host, at least one. Raises OSError, also after `timeout_s`.
 
-    In a thread, as the system's look-up can't be cut short.
+    Runs in a thread, because the system's look-up can't be interrupted.
     """
     results = SimpleQueue[list[Any] | Exception]()
 
@@ -59,15 +59,15 @@ def look_up(host: str, port: int, *, timeout_s: float) -> list[str]:
 
 @cache
 def ssl_context() -> ssl.SSLContext:
-    """Read the trusted certificates once: it takes 20 ms."""
+    """Return a context with the trusted certificates. Cached: reading them takes 20 ms."""
     return httpx.create_ssl_context()
 
 
 class DeadlineBackend(httpcore.NetworkBackend):
-    """Makes connections before the deadline, each of which keeps to it.
+    """Network backend whose connections keep to the thread's deadline.
 
-    They go to `addresses`, if there are any, whatever the name of the host resolves to. After
-    `max_bytes` a connection is read no further.
+    With `addresses`, it connects to one of these and doesn't look up the host. After `max_bytes`, a
+    connection is read no further.
     """
 
     def __init__(self, addresses: Sequence[str] = (), *, max_bytes: int | None = None) -> None:
@@ -82,7 +82,7 @@ class DeadlineBackend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
-        """Try the host's addresses in turn; one that is silent leaves the others their share."""
+        """Try the host's addresses in turn. Each gets an equal share of the time left."""
         until = time.monotonic() + _limited(timeout, httpcore.ConnectTimeout)
         try:
             addresses = self._addresses or look_up(host, port, timeout_s=until - time.monotonic())
@@ -102,12 +102,12 @@ class DeadlineBackend(httpcore.NetworkBackend):
 
 
 class _DeadlineStream(httpcore.NetworkStream):
-    """A connection; each read and write of it ends by the deadline of this thread."""
+    """A connection whose reads and writes end by the thread's deadline."""
 
     def __init__(self, stream: httpcore.NetworkStream, max_bytes: int | None) -> None:
         self._stream, self._left = stream, max_bytes
         self._is_fresh = True
-        """Whether nothing of a request was sent by it."""
+        """Whether no part of a request has been sent over it."""
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         limit = _limited(timeout, httpcore.ReadTimeout)
@@ -143,7 +143,7 @@ class _DeadlineStream(httpcore.NetworkStream):
 
 
 def _limited(timeout: float | None, error: type[httpcore.TimeoutException]) -> float:
-    """Return the timeout, at most what remains until the deadline; raises `error` after it."""
+    """Return the timeout, cut to the time left until the deadline. Raises `error` after it."""
     remaining = _deadline.get() - time.monotonic()
     if remaining <= 0:
         raise error

@@ -1,8 +1,8 @@
-"""Send a webhook to a URL that a user has typed: nowhere but to the public internet, by https.
+"""Send a webhook to a URL that a user has typed: only to the public internet, over https.
 
-The host is resolved here, each of its addresses is checked, and the connection is made to one that
-was: a name that resolves to another address a moment later gains nothing. Redirects aren't
-followed, a proxy isn't used, and the whole takes at most 10 s, whatever the other side does.
+The host is resolved here and each of its addresses is checked. The connection goes to a checked
+address, so a name that resolves to another address a moment later gains nothing. Redirects aren't
+followed, no proxy is used, and the whole call takes at most 10 s, whatever the other side does.
 Source: our choice; signatures: standardwebhooks.com.
 """
 
@@ -24,7 +24,7 @@ from dashboard.network import DeadlineBackend, look_up, ssl_context, within_dead
 
 TIME_LIMIT_S = 10.0
 MAX_RESPONSE_BYTES = 64 * 1024
-"""With its head. The body isn't needed, and isn't read."""
+"""Includes the headers. The body isn't needed and isn't read."""
 MAX_URL_CHARACTERS = 2_000
 EXAMPLE = "Enter a URL, such as https://hooks.example.com/1."
 SECRET_PREFIX = "whsec_"  # noqa: S105  # a prefix, no secret
@@ -36,11 +36,12 @@ _NOT_PUBLIC = [
     ip_network(network)
     for network in (
         *("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15"),
-        # Addresses that have an IPv4 address in them, of this machine or this network perhaps.
+        # Addresses that embed an IPv4 address, perhaps one of this machine or this network.
         *("::/32", "64:ff9b:1::/48", "2001::/23", "2002::/16", "fec0::/10"),
     )
 ]
-"""Beyond what Python calls private, reserved, link-local or multicast in every version."""
+"""Further networks to refuse. Not every Python version calls them private, reserved, link-local or
+multicast."""
 _NAT64 = ip_network("64:ff9b::/96")
 _PRIVATE = [
     ip_network(network)
@@ -49,7 +50,7 @@ _PRIVATE = [
         *("fc00::/7", "::1/128"),
     )
 ]
-"""Of an organization's network and this machine."""
+"""Networks of an organization and of this machine."""
 _OF_CLOUDS = [
     ip_network(network)
     for network in (
@@ -58,21 +59,22 @@ _OF_CLOUDS = [
         *("100.100.100.0/24", "168.63.129.16/32"),
     )
 ]
-"""A cloud's own services: they give out the credentials of the machine that calls them."""
+"""Networks of a cloud's own services, which give out the credentials of the machine that calls
+them."""
 
 
 class WebhookError(Exception):
-    """It was not delivered, as far as we know. `str(error)` is a sentence for the user."""
+    """The webhook was not delivered, as far as we know. `str(error)` is a sentence for the user."""
 
 
 class ForbiddenURLError(WebhookError):
-    """Nothing was sent: the URL is not one to send to."""
+    """The URL is invalid or not allowed, so nothing was sent."""
 
 
 class WebhookResponse(NamedTuple):
     status_code: int
     retry_after_s: float | None
-    """Of its Retry-After header; None without one that can be read."""
+    """Seconds of the Retry-After header; None if it is absent or can't be read."""
 
     @property
     def is_accepted(self) -> bool:
@@ -80,10 +82,10 @@ class WebhookResponse(NamedTuple):
 
 
 def parse_url(url: str) -> httpx.URL:
-    """Return a URL of which the host can be read. Raises ForbiddenURLError."""
+    """Return a parsed URL with a valid host. Raises ForbiddenURLError."""
     try:
         parsed = httpx.URL(url)
-        # The first decodes `xn--…`, the second checks the lengths of a name's parts.
+        # `host` decodes `xn--…`; `encode` checks the lengths of a name's parts.
         has_host = bool(parsed.host and parsed.raw_host.decode("ascii").encode("idna"))
     except httpx.InvalidURL:
         raise ForbiddenURLError(EXAMPLE) from None
@@ -99,10 +101,11 @@ def parse_url(url: str) -> httpx.URL:
 def check_url(
     url: str, *, allows_loopback: bool = False, allows_private: bool = False
 ) -> httpx.URL:
-    """Return a URL that may be sent to as far as it shows. Raises ForbiddenURLError.
+    """Return a parsed URL that we may send to. Raises ForbiddenURLError.
 
-    With `allows_loopback`, for tests and the demo, also http and addresses of this machine. With
-    `allows_private`, also private networks, by https.
+    Checks the URL alone; host names aren't resolved. `allows_loopback` also allows http and
+    addresses of this machine, for tests and the demo. `allows_private` also allows private
+    networks, over https.
     """
     parsed = parse_url(url.strip())
     if parsed.scheme != "https" and not (allows_loopback and parsed.scheme == "http"):
@@ -178,7 +181,7 @@ def is_secret(text: str) -> bool:
 
 
 def signed_headers(secret: str, message_id: str, at: datetime, body: bytes) -> dict[str, str]:
-    """Return the headers that sign a body. Raises ValueError if the secret is none."""
+    """Return the headers that sign a body. Raises ValueError if the secret is invalid."""
     signature = Webhook(secret).sign(message_id, at.astimezone(UTC), body.decode())
     return {
         "webhook-id": message_id,
@@ -212,7 +215,7 @@ def _is_in(address: IPv4Address | IPv6Address, *networks: IPv4Network | IPv6Netw
 def _require_allowed(
     addresses: Iterable[str], host: str, *, allows_loopback: bool, allows_private: bool
 ) -> None:
-    """Raise ForbiddenURLError unless all are: one that isn't makes a name suspect."""
+    """Raise ForbiddenURLError unless all are allowed: a single bad address is suspect."""
     for address in addresses:
         is_loopback = ip_address(address.partition("%")[0]).is_loopback
         is_allowed = (allows_loopback and is_loopback) or (allows_private and _is_private(address))
@@ -236,7 +239,7 @@ def _connect_problem(host: str, error: httpcore.ConnectError) -> str:
 
 
 def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> float | None:
-    """Return the seconds of a Retry-After header, which has a number or a date."""
+    """Return a Retry-After header, a number or a date, in seconds; None if it can't be read."""
     value = next((value for name, value in headers if name.lower() == b"retry-after"), b"")
     text = value.decode("ascii", "replace").strip()
     if text.isdecimal():

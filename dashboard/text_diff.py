@@ -1,8 +1,8 @@
 """Diff of two texts by word: removed and added words, unchanged paragraphs.
 
-Words are aligned by a longest common subsequence, so as few as possible are marked. Spacing is
-compared separately: it belongs to the segments, and a change of spacing alone is not shown.
-Source: our choice; the service gives no diff of its own.
+Words are aligned by a longest common subsequence, so as few as possible are marked as changed.
+Spacing is compared separately. It belongs to the segments, and a change of spacing alone is not
+shown. Source: our choice; the service gives no diff of its own.
 """
 
 import re
@@ -56,7 +56,7 @@ class DiffSegment:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """One paragraph of both texts; its line break belongs to it."""
+    """One paragraph of both texts, including its line break."""
 
     segments: tuple[DiffSegment, ...]
 
@@ -67,12 +67,12 @@ class Paragraph:
 
     @property
     def old(self) -> list[DiffSegment]:
-        """The paragraph before."""
+        """The segments of the old paragraph."""
         return [segment for segment in self.segments if segment.kind != "ins"]
 
     @property
     def new(self) -> list[DiffSegment]:
-        """The paragraph after."""
+        """The segments of the new paragraph."""
         return [segment for segment in self.segments if segment.kind != "del"]
 
 
@@ -82,9 +82,9 @@ class TextDifference:
 
     paragraphs: tuple[Paragraph, ...]
     added: int
-    """In words."""
+    """Number of added words."""
     removed: int
-    """In words."""
+    """Number of removed words."""
     is_same: bool
     """Whether the texts are equal, spacing included."""
     granularity: DiffGranularity = DiffGranularity.WORD
@@ -108,7 +108,7 @@ class TextDifference:
 
     @property
     def excerpt(self) -> list[DiffSegment]:
-        """The segments around the first change, cut to some 200 characters; empty without one."""
+        """The segments around the first change, cut to some 200 characters; else empty."""
         changed = (paragraph.segments for paragraph in self.paragraphs if not paragraph.is_same)
         segments = next(changed, ())
         is_change = [segment.kind != "same" and segment.is_visible for segment in segments]
@@ -133,8 +133,8 @@ class TextDifference:
 def compare_texts(old: str | None, new: str | None) -> TextDifference:
     """Compare two texts by word; None counts as empty.
 
-    The unchanged and removed segments joined are the old text, the unchanged and added ones the
-    new. Texts of more than about 22,000 words are compared by line, very long ones as a whole.
+    The unchanged and removed segments join to the old text, the unchanged and added ones to the new
+    text. Texts of more than about 22,000 words are compared by line, very long ones as a whole.
     """
     before, after = old or "", new or ""
     if before == after:
@@ -191,7 +191,7 @@ def _shared_spacing(before: str, after: str) -> int:
 
 
 def _merge_runs(segments: Iterator[DiffSegment]) -> list[DiffSegment]:
-    """Merge adjacent segments: between two unchanged ones, one removed, then one added."""
+    """Merge adjacent segments. At most one removed and one added stay between unchanged ones."""
     merged: list[DiffSegment] = []
     for is_same, run in groupby(
         (segment for segment in segments if segment.text),
@@ -210,7 +210,7 @@ def _merge_runs(segments: Iterator[DiffSegment]) -> list[DiffSegment]:
 
 
 def _paragraphs(segments: Sequence[DiffSegment]) -> Iterator[Paragraph]:
-    """Split the segments at line breaks; lines of spacing alone join the paragraph before."""
+    """Split the segments at line breaks; blank lines join the paragraph before them."""
     waiting: list[DiffSegment] = []
     current: list[DiffSegment] = []
     for ends, line in _lines(segments):
@@ -229,7 +229,7 @@ def _paragraphs(segments: Sequence[DiffSegment]) -> Iterator[Paragraph]:
 
 
 def _lines(segments: Sequence[DiffSegment]) -> Iterator[tuple[bool, list[DiffSegment]]]:
-    """Split the segments at line breaks; yield each line with whether it ends in one.
+    """Split the segments at line breaks; yield whether a line ends in a break, and the line.
 
     Adjacent removed and added lines are paired in order.
     """

@@ -33,10 +33,11 @@ UNITS = {
 _ENDS_SENTENCE = frozenset(".!?:;。！？")
 
 MAX_UNIT_PAIRS = 600_000_000
-"""Units of one text times units of the other, one bit of memory each: 75 MB, 22,000 words each."""
+"""Limit for the product of both texts' unit counts. Each pair takes one bit of memory: 75 MB for
+22,000 words in each text."""
 
 MAX_SHIFT = 200
-"""In units. Bounds the time for texts that repeat one word."""
+"""Maximum shift of a change, in units. Bounds the time for texts that repeat one word."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def _shift_changes_to_starts(
 ) -> list[MatchingBlock]:
     """Move each change to the start of a sentence or paragraph, if the result is equivalent.
 
-    From `The cat.` to `The dog ran. The cat.` that is `The dog ran.`, not `dog ran. The`.
+    From `The cat.` to `The dog ran. The cat.`, the change is `The dog ran.`, not `dog ran. The`.
     """
     done: list[MatchingBlock] = []
     rest = list(blocks)
@@ -128,7 +129,7 @@ def _shift(
     forward = _equal_steps(units, start, end, step=1, limit=after.size - 1)
     shifts = sorted(range(-forward, back + 1), key=abs)
     best = max(shifts, key=lambda shift: _start_score(units, start - shift))
-    # If no position is better and the whole block before can move, there is one change less.
+    # If no position is better and the whole block before can move, there is one change fewer.
     is_plain = not _start_score(units, start - best)
     return before.size if is_plain and back == before.size else best
 

@@ -3,8 +3,8 @@
 import os
 import sys
 
-# Each worker imports the same thousand modules, and rewrites the asserts of each test: compiled
-# once, whatever the machine says.
+# Write bytecode regardless of the environment: each worker imports the same thousand modules and
+# rewrites the asserts of each test.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ |= {

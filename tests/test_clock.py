@@ -1,4 +1,4 @@
-"""The time is that of the database, however wrong this machine's clock is."""
+"""Pressroom uses the database's time, however wrong the machine's clock is."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta

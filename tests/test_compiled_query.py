@@ -1,4 +1,4 @@
-"""A compiled query has the rows of its queryset, whatever its arguments."""
+"""A compiled query returns the rows of its queryset for any arguments."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Each name is counted by itself, whatever others are made up."""
+"""Each name is counted separately, even if others are made up."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def test_made_up_names_push_no_count_out(monkeypatch: pytest.MonkeyPatch) -> Non
     for number in range(MAX_NAMES + 500):
         seconds_to_wait(f"api:made-up-{number}", at_most=1)
     assert seconds_to_wait("api:real", at_most=1)
-    # Another kind has names of its own.
+    # Another kind has its own names.
     assert not seconds_to_wait("reports:1", at_most=1)
 
 

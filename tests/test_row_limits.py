@@ -1,4 +1,4 @@
-"""Limits of what an owner may have, when two are added at the same moment."""
+"""Limits of rows per owner hold when two are added at the same moment."""
 
 from collections.abc import Callable
 

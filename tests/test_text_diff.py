@@ -1,4 +1,4 @@
-"""Diffs by word: nothing lost, only changes marked, never slow."""
+"""Word diffs lose nothing, mark only changes, and are never slow."""
 
 import time
 from itertools import chain
@@ -22,7 +22,7 @@ TEXTS = st.lists(st.tuples(WORDS, SPACES), max_size=14).map(lambda pairs: "".joi
 
 
 def marks(difference: TextDifference) -> list[tuple[str, str]]:
-    """Return what is marked, without the spacing around it."""
+    """Return the marked words without the spacing around them."""
     return [
         (segment.kind, segment.words)
         for paragraph in difference.paragraphs
@@ -36,7 +36,7 @@ def segments(difference: TextDifference) -> list[DiffSegment]:
 
 
 def longest_common(left: list[str], right: list[str]) -> int:
-    """Return the length of the longest common subsequence, the plain way."""
+    """Return the length of the longest common subsequence, by the textbook algorithm."""
     row = [0] * (len(right) + 1)
     for a in left:
         above = row[:]
@@ -174,7 +174,7 @@ def test_a_first_text_is_marked_as_added() -> None:
 def test_no_text_takes_long(old: str, new: str, granularity: DiffGranularity) -> None:
     start = time.process_time()
     difference = compare_texts(old, new)
-    # A tenth of it on a fast machine; what grows with the square of a text takes minutes.
+    # A tenth of that on a fast machine. A quadratic algorithm would take minutes.
     assert time.process_time() - start < 10
     assert difference.granularity == granularity
     assert "".join(segment.text for p in difference.paragraphs for segment in p.new) == new
@@ -185,7 +185,7 @@ def rendered(old: str | None, new: str | None) -> str:
 
 
 def macros() -> Any:
-    """Return the macros of diffs."""
+    """Return the template macros for diffs."""
     engine = engines["jinja"]
     return engine.env.get_template("components/_difference.html").module  # type: ignore[attr-defined]
 
@@ -245,7 +245,7 @@ def test_removing_the_last_paragraph_leaves_the_one_before_unchanged() -> None:
         ("co\u00adop", "coop", "removed: co U+00AD soft hyphen op inserted: coop"),
         ("caf\u00e9", "cafe\u0301", "inserted: cafe\u0301 U+0301 combining acute accent"),
         ("x\u200cy", "x\u200dy", "x U+200C zero width non-joiner y"),
-        # Unchanged, but it would turn the words beside it around.
+        # Unchanged, but it would reverse the words beside it.
         ("\u202eA b", "\u202eA c", "U+202E right-to-left override"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Search compares texts by one function that ignores case and accents."""
+"""Search compares texts with one function that ignores case and accents."""
 
 import sys
 import unicodedata
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dashboard.texts import fold
 
 NO_CHARACTERS = {"Cn", "Co"}
-"""Unicode's categories of the unassigned and private code points, seven of eight."""
+"""Unicode's categories of unassigned and private code points, which are seven of eight."""
 
 
 @pytest.mark.parametrize(

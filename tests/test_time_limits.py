@@ -1,4 +1,4 @@
-"""Time limits fit one another, whatever SERVICE_TIMEOUT_S and the service are."""
+"""Time limits are consistent for any SERVICE_TIMEOUT_S and service."""
 
 import re
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ from tests.support.clock import stopped
 from tests.support.fake_service import FakeService
 
 TIMEOUTS_S = (0.001, 1, 5, 30, 90, 300)
-"""Of SERVICE_TIMEOUT_S: its limits, its default and some between."""
+"""Values of SERVICE_TIMEOUT_S: its limits, its default and some between."""
 BODY = PageRequest(
     actions=[], action_card_widgets=[], brand_id="b", name="N", page_context="c", scripts=[]
 ).to_wire()
@@ -47,7 +47,7 @@ def test_the_setting_has_the_limits_that_are_walked() -> None:
 
 
 def moments() -> Iterator[tuple[float, float, float]]:
-    """Yield each limit with the delay of a call and what it takes, as parts of their limits."""
+    """Yield each limit with the delay and the duration of a call, as shares of their limits."""
     yield from product(TIMEOUTS_S, (0, 0.5, 1), (0, 0.5, 1))
 
 
@@ -90,13 +90,13 @@ def test_each_limit_is_above_what_it_waits_for(timeout_s: float, settings: Any) 
     assert MARGIN.total_seconds() >= settings.DATABASE_TIMEOUT_S
     assert interrupted_after() >= MAX_DELAY + call + MARGIN
     assert recorded_after() >= call + MARGIN
-    # Reads, then sends; the server lets it end.
+    # A request reads, then sends, and the server lets it finish.
     assert request_limit() >= call + interrupted_after()
-    # What a worker may still begin has a claim, which is renewed in time.
+    # A call that a worker may still begin has a claim, which is renewed in time.
     assert CLAIM > MAX_DELAY
     assert CLAIM > 2 * RENEWED_AFTER
     assert timedelta(seconds=2 * HEARTBEAT_S + IDLE_CHECK_S) < MISSING_AFTER
-    # Two checks of a silent service are one outage.
+    # Two checks of a silent service belong to one outage.
     now = timezone.now()
     later = now + call + timedelta(seconds=WATCH_S)
     state = ServiceState(began_at=now, failed_at=now)

@@ -1,4 +1,4 @@
-"""Two servers work together, though the clock of one is 40 s ahead or behind."""
+"""Two servers work together although one clock is 40 s ahead or behind."""
 
 from datetime import timedelta
 from email.utils import format_datetime

@@ -27,19 +27,22 @@ class DashboardUserAdmin(UserAdmin):  # type: ignore[type-arg]  # generic in the
     change_password_form = AdminPasswordForm
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: Any) -> None:
-        """Save what was changed: the account may have a new password by now, or be deactivated."""
+        """Save only the changed fields.
+
+        Meanwhile the account may have been deactivated, or have a new password.
+        """
         columns = {field.name for field in User._meta.concrete_fields}
         obj.save(update_fields=columns.intersection(form.changed_data) if change else None)
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """Forbid other staff to grant superuser rights or permissions."""
+        """Forbid staff who aren't superusers to grant superuser rights or permissions."""
         locked = super().get_readonly_fields(request, obj)
         if request.user.is_superuser:
             return locked
         return (*locked, "is_superuser", "user_permissions")
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Forbid other staff to change a superuser, including the password."""
+        """Forbid staff who aren't superusers to change a superuser, including the password."""
         if obj and obj.is_superuser and not request.user.is_superuser:
             return False
         return super().has_change_permission(request, obj)

@@ -24,7 +24,10 @@ class DashboardAdminSite(AdminSite):
         return {**super().each_context(request), "theme": get_preferences(request.user).theme}
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Require staff, and a second factor if the rule does: permissions are granted here."""
+        """Require a staff account, and a second factor if the rule does.
+
+        Permissions are granted in the admin.
+        """
         return super().has_permission(request) and not lacks_second_factor(request)
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:

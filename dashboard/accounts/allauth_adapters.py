@@ -39,7 +39,7 @@ from dashboard.accounts.single_sign_on.views import (
 
 BACKEND = "dashboard.accounts.authentication.PreloadingModelBackend"
 ERROR_CODE = re.compile(r"[a-z_]{1,40}")
-"""Such as `access_denied`. Source: RFC 6749, 4.1.2.1."""
+"""Error code of a provider, such as `access_denied`. Source: RFC 6749, 4.1.2.1."""
 QR_CODE_BORDER = 4
 """Width in modules. Source: ISO/IEC 18004."""
 
@@ -133,7 +133,7 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  
     """Login by the organization's provider, whose claims decide access and groups."""
 
     def list_apps(self, request: HttpRequest, *args: Any, **kwargs: Any) -> list[SocialApp]:
-        """Return the provider configured in the environment, none from the database."""
+        """Return only the provider configured in the environment, none from the database."""
         if not is_configured():
             return []
         options = {

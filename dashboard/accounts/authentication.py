@@ -1,6 +1,6 @@
 """Load the user of a request with preferences and second factor in one query.
 
-Permissions are Django's own.
+Permissions are left to Django.
 """
 
 from itertools import islice

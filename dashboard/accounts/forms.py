@@ -30,7 +30,7 @@ class LoginForm(AuthenticationForm):
 
 
 class PasswordOnlyMixin:
-    """Save the new password, and nothing else of an account that may be changed by others."""
+    """Save only the new password: others may change the account at the same time."""
 
     def set_password_and_save(self, user: User, *args: Any, **kwargs: Any) -> User:
         is_saved = kwargs.pop("commit", True)
@@ -41,7 +41,7 @@ class PasswordOnlyMixin:
 
 
 class AdminPasswordForm(PasswordOnlyMixin, AdminPasswordChangeForm):  # type: ignore[type-arg]
-    """Another user's new password, in the admin."""
+    """Form in the admin for another user's new password."""
 
 
 class PasswordForm(PasswordOnlyMixin, PasswordChangeForm):

@@ -45,11 +45,11 @@ class Preferences(models.Model):
     keys_off = models.BooleanField(default=False)
     """Whether single-key shortcuts are off (WCAG 2.1.4)."""
     pinned = models.JSONField(default=list)
-    """Pairs of ids, the latest first."""
+    """Pairs of ids, the last pinned first."""
     email = models.EmailField(blank=True, default="", db_default="")
-    """Where e-mail goes in place of the account's own address; confirmed by the link sent there."""
+    """Address for e-mail instead of the account's own, confirmed by the link sent there."""
     overview_since = models.DateTimeField(null=True)
-    """The end of the visit of the overview before the last one; null if there was none."""
+    """When the last but one visit to the overview ended; null if there was none."""
     overview_seen_at = models.DateTimeField(null=True)
     """When the overview was last opened."""
 

@@ -26,11 +26,11 @@ class Factors:
     app: Authenticator | None = None
     passkeys: list[Authenticator] = field(default_factory=list)
     codes_left: int | None = None
-    """Number of unused recovery codes; None if they can't be decrypted any more."""
+    """Number of unused recovery codes; None if they can't be decrypted."""
     organisation: str = ""
     """The name of the organization's provider; "" if none is configured."""
     connected_at: datetime | None = None
-    """None if the user's account is not connected to the provider."""
+    """When the user's account was connected to the provider; None if it isn't."""
     can_disconnect: bool = False
     """Whether the user could still sign in without the provider."""
 

@@ -10,7 +10,7 @@ from dashboard.accounts.authentication import get_preferences
 from dashboard.accounts.models import Pin, Preferences
 
 MAX_PINS = 12
-"""Per user; the oldest is dropped. Source: our choice."""
+"""Maximum number of pins per user; the oldest is dropped. Source: our choice."""
 
 
 def save_preferences(user: User, **choices: str | bool | datetime | None) -> Preferences:
@@ -19,14 +19,15 @@ def save_preferences(user: User, **choices: str | bool | datetime | None) -> Pre
 
 
 def email_address_of(user: User) -> str:
-    """Return where a user's e-mail goes; "" if nowhere."""
+    """Return the address that a user's e-mail goes to, or ""."""
     return get_preferences(user).email or user.email
 
 
 def have_same_email(user: User, other: User) -> bool:
     """Return whether two users have an e-mail address in common.
 
-    An account's own address counts even while e-mail goes to another one: users change only that.
+    An account's own address counts even if e-mail goes to another one: users can change only the
+    latter.
     """
     addresses, others = (
         {address.casefold() for address in (owner.email, get_preferences(owner).email) if address}

@@ -40,7 +40,7 @@ class UnacceptableError(OAuth2Error):  # type: ignore[misc]  # it has no types
 class OrganisationAdapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # it has no types
     @cached_property
     def openid_config(self) -> dict[str, Any]:
-        """Return the discovery document. Raises UnacceptableError if it is of another issuer."""
+        """Return the discovery document. Raises UnacceptableError if it isn't valid."""
         document = self._fetch(f"{settings.OIDC_ISSUER}/.well-known/openid-configuration")
         if any(not isinstance(document.get(name), str) for name in REQUIRED_ENDPOINTS):
             raise UnacceptableError("The discovery document lacks a URL")
@@ -54,7 +54,7 @@ class OrganisationAdapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # 
     def complete_login(
         self, request: HttpRequest, app: Any, token: Any, *, response: dict[str, Any], **more: Any
     ) -> Any:
-        """Return the login by the ID token; the user info adds a name and groups."""
+        """Return the login for the ID token, with further data from the user info."""
         claims = self._claims(response.get("id_token"))
         info: dict[str, Any] = {}
         if address := self.openid_config.get("userinfo_endpoint"):
@@ -101,7 +101,7 @@ class OrganisationProvider(OpenIDConnectProvider):  # type: ignore[misc]  # it h
     oauth2_adapter_class = OrganisationAdapter
 
     def sociallogin_from_response(self, request: HttpRequest, response: dict[str, Any]) -> Any:
-        """Return the login, with the claimed e-mail address, or "", as an attribute."""
+        """Return the login. Its `claimed_email` is the claimed address, or ""."""
         login = super().sociallogin_from_response(request, response)
         login.claimed_email = login.account.extra_data["email"]
         return login
@@ -131,7 +131,7 @@ class OrganisationProvider(OpenIDConnectProvider):  # type: ignore[misc]  # it h
         return {ours: name.replace("\0", "") for ours, name in names.items()}
 
     def extract_email_addresses(self, data: dict[str, Any]) -> list[Any]:
-        """Return none: an e-mail address must not open an account."""
+        """Return an empty list: an e-mail address must not open an account."""
         return []
 
 

@@ -38,8 +38,8 @@ _WITH_PORT = re.compile(r"\[([^\]]*)\](?::\d*)?|([^:]*):\d*")
 MIN_WRITE_INTERVAL_S = 60
 """Avoids a write for each request."""
 BACKGROUND = "X-Background"
-"""A header of requests that a page sends by itself for as long as it is open, such as for the count
-of the bell: they keep no session alive, and don't redirect to the log-in page."""
+"""Header of background requests that an open page sends, such as for the count of the bell. They
+don't keep a session alive and don't redirect to the log-in page."""
 
 
 def begin(sender: object, request: HttpRequest, user: User, **more: Any) -> None:
@@ -136,7 +136,7 @@ def robots_header_middleware(
 
 
 def absolute_url(request: HttpRequest, path: str) -> str:
-    """Return the full URL of a path: below PUBLIC_URL if that is set, else as the request came."""
+    """Return the full URL of a path, below PUBLIC_URL or else on the request's own host."""
     if settings.HAS_PUBLIC_URL:
         return f"{settings.PUBLIC_URL}{path}"
     return request.build_absolute_uri(path)
@@ -146,7 +146,7 @@ def client_address(request: HttpRequest) -> str:
     """Return the IP address for counting failed logins, or UNKNOWN.
 
     Behind a proxy it is the last address of X-Forwarded-For, which the proxy wrote; clients can
-    forge the others. With the proxy's own address, anyone could lock every account.
+    forge the others. If the proxy's own address counted, anyone could lock every account.
     """
     address: str = request.META.get("REMOTE_ADDR", "")
     if settings.BEHIND_PROXY:

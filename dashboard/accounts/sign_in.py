@@ -1,6 +1,6 @@
 """The sign-in policy, the log of changes to users' sign-in, and limits of failed sign-ins.
 
-A name is limited at an IP address, and the address for all names.
+Failures are limited for each name at an IP address, and for each address across all names.
 """
 
 from datetime import datetime
@@ -75,11 +75,11 @@ class SignInAttempts(AxesDatabaseHandler):  # type: ignore[misc]  # it has no ty
     """The library's attempts in the database, with a second, higher limit for an address.
 
     The library has one limit for all its AXES_LOCKOUT_PARAMETERS, and a successful sign-in would
-    reset all of them: a guesser with an account of their own could go on for ever.
+    reset all of them. A guesser with an account of their own could go on forever.
     """
 
     def get_failures(self, request: Any, credentials: dict[str, Any] | None = None) -> int:
-        """Return the failures of a name here, or more if the address has fewer tries left."""
+        """Return the failures of a name at this address; more if the address has fewer tries."""
         surplus = settings.SIGN_IN_FAILURES_PER_ADDRESS - settings.AXES_FAILURE_LIMIT
         of_name: int = super().get_failures(request, credentials)
         return max(of_name, _failures_of_address(request) - surplus)

@@ -49,7 +49,7 @@ class Login(LoginView):
 
     def form_invalid(self, form: Any) -> HttpResponse:
         left = tries_left(self.request, form.data.get("username"))
-        if form.non_field_errors():  # The password has the focus then.
+        if form.non_field_errors():  # The password field has the focus then.
             del form.fields["username"].widget.attrs["autofocus"]
         return self.render_to_response(self.get_context_data(form=form, **left))
 
@@ -102,7 +102,7 @@ class Password(ThrottledMixin, SuccessMessageMixin, PasswordChangeView):  # type
     success_message = "Password changed. Your other browsers are signed out."
 
     def is_wrong_try(self, form: Any) -> bool:
-        """Whether the present password is wrong; mismatched new ones are not counted."""
+        """Whether the current password is wrong. Mismatched new passwords don't count."""
         return bool(form.has_error("old_password", "password_incorrect"))
 
 
@@ -120,7 +120,7 @@ def tries_left(request: HttpRequest, name: str | None) -> dict[str, Any]:
 def locked(
     request: HttpRequest, response: HttpResponse | None, credentials: dict[str, Any] | None
 ) -> HttpResponse:
-    """Respond with 429 and the rest of the pause. Called by axes (AXES_LOCKOUT_CALLABLE)."""
+    """Respond with 429 and the remaining pause. Called by axes (AXES_LOCKOUT_CALLABLE)."""
     tries = AccessAttempt.objects.filter(ip_address=request.axes_ip_address)  # type: ignore[attr-defined]
     is_address = is_address_locked(request)
     if credentials and not is_address:

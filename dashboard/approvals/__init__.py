@@ -1,1 +1,1 @@
-"""The approval of another person: the rule, requests, and changes of webhooks and pages."""
+"""Approval by another person: the rule, the requests, and changes to webhooks and pages."""

@@ -1,7 +1,7 @@
-"""Changes of a webhook and new pages that another person approves: asked for, declined, withdrawn.
+"""Request, decline and withdraw the approval of webhook changes and new pages.
 
-The request holds what is sent, and the webhook as it was then. `operations/approved_changes.py`
-sends it once it is approved. Versions are approved as releases (`dashboard/releases/`).
+A request stores the body to send, and the webhook as it was then. `operations/approved_changes.py`
+sends the body once it is approved. Versions are approved as releases (`dashboard/releases/`).
 """
 
 from collections.abc import Mapping
@@ -41,8 +41,8 @@ def request_update(
 ) -> ApprovalRequest:
     """Ask for the approval of a webhook's update; `body` is what will be sent.
 
-    The request that this form has made is returned instead, or the same one of the same user if it
-    is still open. Raises ApprovalError if the note is too long, or the key is another request's.
+    Returns the earlier request if this form was already sent, or if the user has an equal open one.
+    Raises ApprovalError if the note is invalid, or if the key belongs to another request.
     """
     subscription = parse_subscription(record)
     subject = {
@@ -59,7 +59,10 @@ def request_update(
 def request_page(
     body: Mapping[str, Any], *, operation_key: str, note: str, user: User
 ) -> ApprovalRequest:
-    """Ask for the approval of a new page; `body` is what will be sent. As `request_update`."""
+    """Ask for the approval of a new page; `body` is what will be sent.
+
+    Works like `request_update`.
+    """
     title, subject = f"Create page {body['name']}", {"body": dict(body)}
     return _same_or_new(
         ApprovalKind.PAGE, subject, operation_key, title=title, note=note, user=user
@@ -89,7 +92,7 @@ def _same_or_new(
             kind, title=title, subject=subject, note=note, user=user, operation_key=operation_key
         )
     except IntegrityError:
-        # The same form was sent at the same moment, or its key is that of another request.
+        # The same form was sent at the same moment, or another request has its key.
         if approval := same():
             return approval
         raise ApprovalError(KEY_IN_USE) from None
@@ -105,15 +108,16 @@ def decline_change(
 
 
 def withdraw_change(approval: ApprovalRequest, name: str) -> None:
-    """Take back an undecided request. Raises ApprovalError."""
+    """Withdraw an undecided request. Raises ApprovalError."""
     with locked(approval):
         end_request(approval, RequestState.WITHDRAWN, f"{name} withdrew the request.")
 
 
 def void_restored() -> int:
-    """Void what was to be approved or sent in a backup that was restored; return how many.
+    """Void the unsent requests of a backup that was restored; return how many there were.
 
-    What was sent since isn't on record, so it might be sent twice. Releases are held instead.
+    Changes sent since the backup aren't on record, so they might be sent twice. Releases are held
+    instead.
     """
     kinds, states = (
         (ApprovalKind.WEBHOOK, ApprovalKind.PAGE),
@@ -126,9 +130,9 @@ def void_restored() -> int:
 
 
 def digest_now(operation: Operation, now: WebhookSubscription | None = None) -> str:
-    """Return the digest for a retry: of what was approved, with the webhook as it is now.
+    """Return the digest for a retry: what was approved, with the webhook as it is now.
 
-    "" for an operation without an approval.
+    Returns "" for an operation without an approval.
     """
     if operation.approval is None:
         return ""
@@ -137,6 +141,6 @@ def digest_now(operation: Operation, now: WebhookSubscription | None = None) -> 
 
 
 def patchable(subscription: WebhookSubscription) -> dict[str, Any]:
-    """Return the fields of a subscription that can be changed, as on the wire."""
+    """Return the changeable fields of a subscription, as on the wire."""
     wire = subscription.to_wire()
     return {name: wire.get(name) for name in SubscriptionPatch.model_fields}

@@ -1,8 +1,8 @@
-"""Who may send a change: someone with the right, and by the rule with another person's approval.
+"""Decide whether a change may be sent: by the sender's permission and the approval rule.
 
-`execution.send`, the one door, calls `refusal` before each call, for every sender: the dialog, a
-release, a retry, a form, the shell. It trusts nothing that was decided earlier: the rule, the
-request and all people are read again, as any of them may have changed since.
+`execution.send`, which sends every change, calls `refusal` before each call. The sender may be the
+dialog, a release, a retry, a form or the shell. `refusal` trusts no earlier decision: it reads the
+rule, the request and all people again, because any of them may have changed.
 """
 
 import hashlib
@@ -39,14 +39,14 @@ PERMISSIONS = {
     ApprovalKind.WEBHOOK: UPDATE_SUBSCRIPTION,
     ApprovalKind.PAGE: CREATE_PAGE,
 }
-"""Who may approve a change: those who may make it. Source: our choice."""
+"""Permission to approve a change, the same as to make it. Source: our choice."""
 
 _CHANGES = {
     OperationKind.PUBLISH_VERSION: "publish",
     OperationKind.CREATE_PAGE: "create pages",
     OperationKind.UPDATE_SUBSCRIPTION: "edit webhooks",
 }
-"""What the permission that has the name of the kind is for."""
+"""What the permission with the kind's name allows."""
 
 NEEDED = "It needs the approval of another person."
 USED = "It was already sent by this approval. Sending it again needs another one."
@@ -60,8 +60,8 @@ def current_rule() -> ApprovalRule:
 
 
 def save_rule(rule: ApprovalRule, user: User) -> bool:
-    """Put a rule in force, in a transaction; return whether it differs from the one before."""
-    # Locked before it is compared: the same form may be sent twice at once.
+    """Put a rule in force; return whether it differs from the last one. Call in a transaction."""
+    # Lock before comparing: the same form may be sent twice at once.
     list(ApprovalRule.objects.select_for_update()[:1])
     if rule.is_same_as(current_rule()):
         return False
@@ -72,7 +72,7 @@ def save_rule(rule: ApprovalRule, user: User) -> bool:
 
 
 def is_rollback(version: AudienceVersion | None, live: AudienceVersion | None) -> bool:
-    """Return whether publishing a version rolls back: it was live before the live one. Pure.
+    """Return whether publishing a version rolls back to one that was live before. Pure.
 
     An earlier version that was never live is published like any other.
     """
@@ -91,9 +91,9 @@ def subject_digest(subject: Any) -> str:
 
 
 def refusal(operation: Operation, attempt: Attempt) -> str:
-    """Return why an operation may not be sent, in a sentence, or "".
+    """Return why an operation may not be sent, as a sentence, or "".
 
-    The sender lacks the right, or the approval rule is not met.
+    Either the sender lacks the permission, or the approval rule isn't met.
     """
     sender, kind = _reloaded(attempt.actor_id), OperationKind(operation.kind)
     problem = right_problem(sender, attempt.actor_name, kind)
@@ -116,7 +116,7 @@ def _rule_refusal(operation: Operation, attempt: Attempt) -> str:
 
 
 def right_problem(user: User | None, name: str, kind: OperationKind) -> str:
-    """Return why a user may not, or no longer, make changes of a kind, in a sentence, or ""."""
+    """Return why a user may not make changes of a kind, as a sentence, or ""."""
     if user is None:
         return f"The account of {name} no longer exists."
     if not user.is_active:
@@ -131,7 +131,7 @@ def _reloaded(user_id: int | None) -> User | None:
 
 
 def approval_problem(approval: ApprovalRequest) -> str:
-    """Return why nothing may be sent by a request, whatever its subject is now, or ""."""
+    """Return why nothing may be sent for a request, regardless of its subject, or ""."""
     match approval.state:
         case RequestState.OPEN:
             expired = approval.has_expired(clock.now())
@@ -144,7 +144,7 @@ def approval_problem(approval: ApprovalRequest) -> str:
 
 
 def person_problem(approval: ApprovalRequest, approver: User | None, name: str = "") -> str:
-    """Return why a person may not approve a request, or no longer may, in a sentence, or ""."""
+    """Return why a person may not approve a request, as a sentence, or ""."""
     requester = approval.requested_by
     if requester is None:
         return f"The account of {approval.requested_by_name} no longer exists."
@@ -161,10 +161,10 @@ def person_problem(approval: ApprovalRequest, approver: User | None, name: str =
 
 
 def is_same_person(user: User, other: User) -> bool:
-    """Return whether two accounts are, as far as known, one person's.
+    """Return whether two accounts belong to one person, as far as known.
 
-    They are if they are one account, have an e-mail address in common, or are connected to the same
-    identity at the provider, by whatever address of the provider.
+    They do if they are the same account, have an e-mail address in common, or are connected to the
+    same identity at the provider, even if the provider's address differs.
     """
     if user.pk == other.pk:
         return True
@@ -180,7 +180,7 @@ def may_publish_in_an_emergency(user: User) -> bool:
 
 
 def _emergency_refusal(operation: Operation, attempt: Attempt) -> str:
-    """Return why the reason that was typed does not let an attempt be sent, or ""."""
+    """Return why an attempt may not be sent despite its emergency reason, or ""."""
     actor = _reloaded(operation.actor_id)
     if not (actor and actor.is_active and may_publish_in_an_emergency(actor)):
         return f"{operation.actor_name} may not publish without an approval."
@@ -191,7 +191,7 @@ def _emergency_refusal(operation: Operation, attempt: Attempt) -> str:
 
 
 def _kind(operation: Operation) -> ApprovalKind:
-    """Return the kind of an operation, by the ledger, which has just been read into."""
+    """Return the kind of an operation, by the ledger as it was just read."""
     match OperationKind(operation.kind):
         case OperationKind.UPDATE_SUBSCRIPTION:
             return ApprovalKind.WEBHOOK
@@ -204,7 +204,7 @@ def _kind(operation: Operation) -> ApprovalKind:
 
 
 def _is_subject(approval: ApprovalRequest, operation: Operation, digest: str) -> bool:
-    """Return whether an operation is what was approved, as its target was read just before."""
+    """Return whether an operation is what was approved. `digest` is of the target as just read."""
     subject: dict[str, Any] = approval.subject
     if subject_digest(subject) != approval.digest:
         return False
@@ -215,8 +215,8 @@ def _is_subject(approval: ApprovalRequest, operation: Operation, digest: str) ->
 
 
 def _is_used(approval: ApprovalRequest, operation: Operation) -> bool:
-    """Return whether another operation has, or may have, made this change by the request."""
+    """Return whether another operation made, or may have made, this change by the approval."""
     others = approval.operations.exclude(pk=operation.pk)
-    # A publish is one of several; another request is for one change.
+    # A request may cover several publishes; any other kind covers one change.
     same = others.filter(version_id=operation.version_id, audience_id=operation.audience_id)
     return same.exclude(outcome__in=(Outcome.REJECTED, Outcome.NOT_SENT)).exists()

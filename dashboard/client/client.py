@@ -1,6 +1,6 @@
 """The client of the Page and Audience Publishing Service: nine operations, four resources.
 
-Every method of a resource raises an APIError without a usable response.
+Every method of a resource raises an APIError if there is no usable response.
 """
 
 from collections.abc import Callable
@@ -59,8 +59,8 @@ class Audiences(ResourceClient):
     ) -> AudienceVersion:
         """Publish a version and return its new state. Never retried.
 
-        `operation_key` is 1 to 128 characters (spec), or pydantic's ValidationError is raised
-        and nothing sent; what the service makes of it is not shown.
+        `operation_key` has 1 to 128 characters (spec); otherwise pydantic's ValidationError is
+        raised and nothing is sent. What the service does with it is not shown.
         """
         body = {}
         if operation_key is not None:
@@ -123,12 +123,12 @@ class WebhookSubscriptions(ResourceClient):
 class PublishingClient(AbstractContextManager["PublishingClient"]):
     """Client of the service: one per process, created after any fork, shared by its threads.
 
-    `timeout_s` bounds a call as a whole, its retries and waits included. `transport` takes the
-    network's place (tests, the embedded API). `on_call` gets the report of each call once, after
-    its last attempt, in the thread that made it; its exceptions are logged and go no further.
-    `extra_headers` returns headers to send with a request besides those of the spec.
-    `guard` surrounds each call, and may end it by an APIError before anything is sent.
-    Raises ValueError on an API key that no header can carry.
+    `timeout_s` limits a whole call, including retries and waits. `transport` replaces the network
+    (tests, the embedded API). `on_call` gets the report of each call once, after the last attempt,
+    in the thread that made it; its exceptions are logged and go no further. `extra_headers` returns
+    headers to send with each request in addition to those of the spec. `guard` surrounds each call,
+    and may raise an APIError before anything is sent. Raises ValueError if no header can carry the
+    API key.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Convert responses outside 2xx and httpx's transport errors to our error tree.
 
-The spec shows no error body: the usual names of its fields are tried.
+The spec shows no error body, so the usual field names are tried.
 """
 
 import ssl
@@ -94,7 +94,7 @@ def _first(entry: Any, *names: str) -> Any:
 
 
 def _path(path: Any) -> str:
-    """Return `metadata.title` for that text, and for `["body", "metadata", "title"]`."""
+    """Return `metadata.title` both for that text and for `["body", "metadata", "title"]`."""
     if isinstance(path, list):
         return ".".join(str(part) for part in path if part != "body")[:MAX_MESSAGE]
     return str(path)[:MAX_MESSAGE] if isinstance(path, str | int) else ""
@@ -103,9 +103,9 @@ def _path(path: Any) -> str:
 def transport_error(
     failure: httpx.TransportError | httpx.InvalidURL, *, host: str, timeout_s: float
 ) -> NoResponseError:
-    """Return our error for `failure`; `timeout_s` is that of the whole call.
+    """Return our error for `failure`; `timeout_s` limits the whole call.
 
-    It has no reference to the failure: that has the request, and so the API key.
+    The error doesn't refer to the failure, which holds the request and so the API key.
     """
     is_transient = isinstance(failure, httpx.NetworkError | httpx.RemoteProtocolError)
     connect_timeout_s = min(CONNECT_TIMEOUT_S, timeout_s)

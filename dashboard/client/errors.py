@@ -114,7 +114,7 @@ class AuthenticationError(StatusError):
 
 
 class NotFoundError(StatusError):
-    """The object does not exist at the service, or no longer."""
+    """The object does not exist at the service, or was removed."""
 
 
 class ConflictError(StatusError):

@@ -1,7 +1,7 @@
 """Read a response: bytes to text, text to JSON, JSON to a model of the contract, which is cached.
 
-A body is decompressed while it arrives, and never more of it than the limit. JSON that the
-dashboard can neither store nor show (nesting, numbers) costs as little as any unreadable value.
+A body is decompressed while it arrives, up to the limit. JSON that the dashboard can neither store
+nor show (nesting, numbers) is set aside like any unreadable value.
 """
 
 import json
@@ -27,23 +27,23 @@ from dashboard.contract.resource import (
 MAX_BODY_BYTES = 32 * 1024 * 1024
 """Maximum size of a decompressed response. Source: our choice."""
 MAX_ERROR_BODY_BYTES = 4 * 1024 * 1024
-"""Maximum size of a response outside 2xx: a message, and each rejected field."""
+"""Maximum size of a response outside 2xx, which has a message and the rejected fields."""
 BODY_HEAD = 2_000
-"""Characters of a body stored with an error."""
+"""Characters at the beginning of a body that are stored with an error."""
 WHOLE_RESPONSE = problem_path(())
 MAX_DEPTH = 100
-"""Levels of nesting. The code that shows the response is recursive too."""
+"""Maximum levels of nesting. The code that shows the response is recursive, too."""
 MAX_DIGITS = 308
-"""Digits of an integer: longer ones exceed a float, and Python parses at most 4300."""
+"""Maximum digits of an integer. Longer ones exceed a float, and Python parses at most 4300."""
 TOO_DEEP = "nested too deeply"
 
 _ENCODINGS = {"", "identity", "gzip", "deflate"}
 """Accepted encodings, one at a time: nested compression multiplies the size twice."""
 _CONTAINERS = (dict, list)
-"""Named: to write this union where a thousand values are checked takes as long as the checks."""
+"""A constant for speed: writing the union inline takes as long as the thousand checks."""
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _ESCAPED_UNSTORABLE = re.compile(r"\\u(?:0000|d[89a-f])", re.IGNORECASE)
-"""Escapes that can still be unstorable in a text returned by `decode_text`."""
+"""Escapes of unstorable characters that may remain in a text returned by `decode_text`."""
 
 ModelT = TypeVar("ModelT", bound=Resource)
 KeyT = TypeVar("KeyT", bound=Hashable)
@@ -63,7 +63,7 @@ def read_body(response: httpx.Response) -> bytes:
             return body
     except httpx.DecodingError:
         problem = "it can't be decompressed"
-    # Raised outside the handler: httpx's exception holds the request, and that the API key.
+    # Raised outside the handler: httpx's exception holds the request, which holds the API key.
     raise InvalidResponseError(problem, path=WHOLE_RESPONSE, status_code=response.status_code)
 
 
@@ -99,10 +99,10 @@ def strip_unstorable(text: str) -> str:
 
 
 def parse_response(body: bytes, *, status_code: int, model: type[ModelT]) -> ModelT:
-    """Return the response as a `model`, which has what can't be read as `unreadable`.
+    """Return the response as a `model`; unreadable parts are in its `unreadable`.
 
-    Raises InvalidResponseError, naming the path, if the body is no JSON, or without something that
-    can't be spared.
+    Raises InvalidResponseError, naming the path, if the body isn't JSON, or if a part that can't be
+    spared is missing or unreadable.
     """
     text = decode_text(body)
     try:
@@ -116,10 +116,10 @@ def parse_response(body: bytes, *, status_code: int, model: type[ModelT]) -> Mod
 
 
 def parse_json(text: str) -> Any:
-    """Return the JSON value of a text that `decode_text` returned, with all its strings storable.
+    """Return the JSON value of a text from `decode_text`; all its strings can be stored.
 
-    Raises ValueError, with the reason, on text that is no JSON, numbers that are not finite,
-    and nesting of `MAX_DEPTH` levels.
+    Raises ValueError with the reason if the text isn't JSON, a number is out of range, or values
+    are nested deeper than `MAX_DEPTH` levels.
     """
     data, over_limits = _load(text)
     for problem in over_limits.values():
@@ -128,7 +128,7 @@ def parse_json(text: str) -> Any:
 
 
 def _load(text: str) -> tuple[Any, dict[Location, str]]:
-    """Return the value as `parse_json` does, and the problem of each OverLimit, by its place."""
+    """Return the value like `parse_json`, and the problem of each OverLimit by its location."""
     has_numbers = False
 
     def replace_number(digits: str) -> OverLimit:
@@ -163,7 +163,7 @@ def _load(text: str) -> tuple[Any, dict[Location, str]]:
 
 
 def _replace_deep_values(data: Any) -> bool:
-    """Replace what is nested too deeply by an OverLimit; return whether anything was."""
+    """Replace values that are nested too deeply by an OverLimit; return whether there were any."""
     level = [data] if isinstance(data, _CONTAINERS) else []
     for _ in range(MAX_DEPTH - 1):
         if not level:
@@ -204,7 +204,7 @@ def _cleaned(value: Any) -> Any:
 
 
 class ByteBoundedCache(Generic[KeyT, InputT, ValueT]):
-    """Caches the value computed from the last input of each key, up to a size. Thread-safe.
+    """Cache of the value computed from each key's last input, up to a size. Thread-safe.
 
     An input is compared with the previous one by equality: hashing a long text is slower.
     """

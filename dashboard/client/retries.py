@@ -18,8 +18,8 @@ def wait_before_retry_s(
     """Return the seconds to wait before a retry, or None to give up.
 
     Only a GET is ever retried: a write may have been executed even if no response was received.
-    `attempt` counts from 1; the wait doubles from 0.2 s and `jitter` (0 to 1) reduces it by up to
-    half. A Retry-After is honored in full, or, if it exceeds `remaining_s`, there is no retry.
+    `attempt` counts from 1. The wait doubles from 0.2 s, and `jitter` (0 to 1) reduces it by up to
+    half. A Retry-After is waited in full; if it exceeds `remaining_s`, there is no retry.
     """
     if method != "GET" or attempt >= MAX_ATTEMPTS or not _is_retried(error):
         return None
@@ -30,7 +30,7 @@ def wait_before_retry_s(
 
 
 def read_retry_after_s(value: str | None, *, now: datetime) -> float | None:
-    """Return a Retry-After header in seconds from now; None if there is none.
+    """Return a Retry-After header in seconds from now; None if it is absent or can't be read.
 
     Source: RFC 9110, 10.2.3: seconds, or a date.
     """

@@ -1,6 +1,6 @@
 """Send calls over httpx, parse their responses, and report each call once.
 
-Authentication, the deadline, and retries where they are safe.
+Also handles authentication, the deadline, and retries where they are safe.
 """
 
 import json
@@ -43,14 +43,14 @@ from dashboard.contract.wire import WireModel
 from dashboard.network import within_deadline
 
 PREFIX = "/v0"
-"""Every path of the spec begins with it (Versioning)."""
+"""Prefix of every path of the spec (Versioning)."""
 CACHE_BYTES = 12 * 1024 * 1024
 """Size of cached responses and their parsed values. Part of the 32 MB cached per process."""
 MAX_CACHED_BODY_BYTES = 200_000
 PARSED_SIZE_FACTOR = 6
 """Size of a body with its parsed values, relative to the body alone."""
 MIN_REDACTED_KEY = 8
-"""Characters. A shorter API key may occur in a response by chance."""
+"""Shortest API key to redact, in characters. A shorter one may occur in a response by chance."""
 
 _DOT_SEGMENTS = {".": "%2E", "..": "%2E%2E"}
 _logger = logging.getLogger("dashboard.client")
@@ -75,7 +75,7 @@ class Call:
 def path(*segments: str) -> str:
     """Return the path of these segments, each fully percent-encoded.
 
-    Identifiers may be any text (spec), so `/`, `?`, `#`, `%` and `..` must arrive as they are.
+    Identifiers may be any text (spec), so `/`, `?`, `#`, `%` and `..` must arrive unchanged.
     """
     url = PREFIX
     for segment in segments:
@@ -87,7 +87,7 @@ def path(*segments: str) -> str:
 
 @dataclass(kw_only=True, slots=True)
 class CallReport:
-    """A call, including its retries; its result, once the call has ended.
+    """Report of a call, including its retries, and of its result once the call has ended.
 
     `operation` is the spec's name for it ("List pages"); `path` is as sent, without the query,
     which may contain a person's name. `started_at` is in UTC. `status_code` is None if no response
@@ -110,7 +110,7 @@ class CallReport:
 
 @contextmanager
 def reporting(call: Call, on_call: Callable[[CallReport], None] | None) -> Iterator[CallReport]:
-    """Report the call once, at the end of the block: in a response, or in an APIError.
+    """Report the call once, when the block ends or raises an APIError.
 
     The block sets `attempts`, `status_code` and `response`.
     """
@@ -184,7 +184,7 @@ def single_attempt() -> Iterator[None]:
 
 
 class Session:
-    """Has the connections and the API key. Share it between threads, not processes."""
+    """Holds the connections and the API key. Share it between threads, not processes."""
 
     def __init__(
         self,
@@ -206,7 +206,7 @@ class Session:
         self._on_call = on_call
         self._extra_headers = extra_headers
         self._guard = guard
-        # As it is, and as JSON may write it: PHP's escapes every slash.
+        # The key as it is, and as JSON may write it: PHP escapes every slash.
         spellings = {api_key, json.dumps(api_key)[1:-1], api_key.replace("/", r"\/")}
         is_redacted = len(api_key) >= MIN_REDACTED_KEY
         self._redacted = [spelling.encode() for spelling in spellings] if is_redacted else []
@@ -218,13 +218,13 @@ class Session:
             headers={
                 "x-api-key": api_key,
                 "Accept": "application/json",
-                # What Brotli unpacks to can't be bounded while reading.
+                # The size of unpacked Brotli can't be limited while reading.
                 "Accept-Encoding": "gzip, deflate",
                 "User-Agent": "Pressroom",
             },
-            # A cookie would be shared by all who use this session.
+            # All users of this session would share a cookie.
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-            # One would take the key elsewhere.
+            # A redirect would send the key elsewhere.
             follow_redirects=False,
             # httpx parses a Location even without redirects, and fails if it is invalid.
             event_hooks={"response": [lambda response: response.headers.pop("location", None)]},
@@ -286,11 +286,11 @@ class Session:
                 error = status_error(response, self._redact(read_error_body(response)))
         except (httpx.InvalidURL, httpx.TransportError) as failure:
             error = transport_error(failure, host=self._host, timeout_s=self._timeout_s)
-        # Raised outside the handler: httpx's exception holds the request, and that the API key.
+        # Raised outside the handler: httpx's exception holds the request, which holds the API key.
         raise error
 
     def _build_request(self, call: Call, deadline: float) -> httpx.Request:
-        """Raises httpx.InvalidURL if the URL is too long."""
+        """Return the request of a call. Raises httpx.InvalidURL if the URL is too long."""
         params = {
             name: strip_unstorable(value) if isinstance(value, str) else value
             for name, value in call.params.items()
@@ -299,7 +299,7 @@ class Session:
         remaining_s = max(0.001, deadline - time.monotonic())
         return self._http.build_request(
             call.method,
-            # Not `base_url`, which httpx takes apart and puts together again for each request.
+            # Not httpx's `base_url`, which would be taken apart and rebuilt for each request.
             f"{self.base_url.rstrip('/')}{call.path}",
             params=params or None,
             json=call.body,
@@ -315,7 +315,7 @@ class Session:
 
 
 def _clock_ahead_s(response: httpx.Response) -> float | None:
-    """Return how far the service's clock is ahead of ours, in seconds; None if it doesn't say."""
+    """Return how far the service's clock is ahead of ours, in seconds; None without a date."""
     try:
         sent_at = parsedate_to_datetime(response.headers["date"])
         # A cache on the way repeats an old date.

@@ -28,8 +28,8 @@ def proxy_for(service: httpx.URL) -> httpx.Proxy | None:
 class PooledTransport(httpx.BaseTransport):
     """Reads share connections; each write has its own.
 
-    The service may close a reused connection at the moment it is used again: a read is retried
-    then, but it would be unknown whether a write arrived.
+    The service may close a reused connection just as it is used again. A read is then retried. For
+    a write, it would be unknown whether it arrived.
     """
 
     def __init__(self, *, proxy: httpx.Proxy | None = None) -> None:
@@ -72,7 +72,7 @@ class PooledTransport(httpx.BaseTransport):
 class _Body(httpx.SyncByteStream):
     """The body of a response, in small chunks.
 
-    When it is closed, so is the connection, if `pool` has no other one.
+    Closing it also closes `pool`, if any, and so the connection of a write.
     """
 
     def __init__(

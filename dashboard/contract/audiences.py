@@ -51,7 +51,7 @@ class AudienceVersion(Resource):
 
     @property
     def publish_state(self) -> dict[str, str | None]:
-        """What publishing changes, as on the wire: stored before, to compare with later."""
+        """The fields that publishing changes, as on the wire: stored to compare with later ones."""
         return {"status": self.status, "queuedAt": self.queued_at, "publishedAt": self.published_at}
 
 
@@ -68,7 +68,7 @@ class Audience(Resource):
     custom_name: str | None = None
     effective_name: str | None = None
     is_new_page_agent: bool | None = None
-    # With one of them unreadable, a draft or a live version would seem not to exist.
+    # If an unreadable one were left out, a draft or a live version would seem not to exist.
     latest_version: Annotated[AudienceVersion | None, ESSENTIAL] = None
     published_version: Annotated[AudienceVersion | None, ESSENTIAL] = None
     page_id: str | None = None

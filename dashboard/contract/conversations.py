@@ -50,7 +50,7 @@ class ConversationFacts(WireModel):
 
 
 class ConversationContext(WireModel):
-    """What is true now of the audience and its page."""
+    """The current state of the audience and its page."""
 
     audience_id: str | None = None
     page_id: str | None = None
@@ -63,7 +63,7 @@ class ConversationContext(WireModel):
 
 
 class Conversation(Resource):
-    """The answer of operation 6. Source: spec, Audience conversation."""
+    """The response of operation 6. Source: spec, Audience conversation."""
 
     conversation: ConversationFacts
     messages: list[Message]

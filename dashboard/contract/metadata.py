@@ -10,11 +10,11 @@ FIELDS = (
     *("ogUrl", "twitterTitle", "twitterDescription", "twitterImageUrl", "twitterImageFileId"),
     *("twitterImageAlt", "twitterSite", "twitterCreator", "themeColor"),
 )
-"""In the spec's order (Metadata object)."""
+"""Names on the wire, in the spec's order (Metadata object)."""
 
 
 class MetadataRequest(WireModel):
-    """Metadata as a create-page request has it: without the four image addresses and files."""
+    """Metadata in a create-page request: without the URLs and file ids of images."""
 
     title: str | None = None
     description: str | None = None

@@ -11,7 +11,7 @@ from dashboard.contract.wire import Count, DateText, Identifier, Number, WireMod
 
 
 class PageType(StrEnum):
-    """The spec's page types. An answer may name another; it is shown by its own name."""
+    """The spec's page types. A response may name another, which is shown by that name."""
 
     INBOUND = "inbound"
     OUTBOUND = "outbound"
@@ -80,7 +80,7 @@ class Script(WireModel):
 
 
 class PageItem(Resource):
-    """A page as a list has it.
+    """A page in a list.
 
     Whether list items carry `pageType` and `status` is not shown, so both may be absent.
     """

@@ -1,8 +1,8 @@
-"""Read a resource tolerantly: what can't be read costs the smallest part that can be spared.
+"""Read a resource tolerantly: an unreadable value costs the smallest part that can be spared.
 
-An optional field costs itself. A required list or object reads as empty. An item of a nested list
-leaves an empty one in its place. An item of a response's list is left out. Each is set aside as
-received, with its path: one odd value must not hide the rest of a page. Source: our choice.
+An optional field is left out. A required list or object becomes empty. An item of a nested list is
+replaced by an empty one. An item of a response's list is left out. Each is set aside as received,
+with its path: one odd value must not hide the rest of a page. Source: our choice.
 """
 
 import json
@@ -20,7 +20,7 @@ from dashboard.contract.wire import ESSENTIAL, Count, WireModel
 Location = tuple[int | str, ...]
 
 MAX_NAME = 200
-"""Characters of an unreadable item's name."""
+"""Maximum length of an unreadable item's name, in characters."""
 _NAMES = ("effectiveName", "customName", "computedName", "name", "title", "email")
 
 
@@ -45,13 +45,13 @@ class UnreadableValue:
     """A value that violates the spec and was set aside."""
 
     location: Location
-    """Of the value."""
+    """Location of the value."""
     problem: str
     problem_location: Location
-    """Of the problem: the value or something inside it."""
+    """Location of the problem: the value or something inside it."""
     raw: Any = None
     is_left_out: bool = False
-    """Whether nothing has its place."""
+    """Whether nothing takes its place."""
 
     @property
     def path(self) -> str:
@@ -69,7 +69,7 @@ class UnreadableValue:
 
 
 def below(values: Sequence[UnreadableValue], *location: int | str) -> list[UnreadableValue]:
-    """Return the values at a location and below, as seen from there."""
+    """Return the values at or below a location, with their locations relative to it."""
     depth = len(location)
     return [
         replace(
@@ -81,7 +81,7 @@ def below(values: Sequence[UnreadableValue], *location: int | str) -> list[Unrea
 
 
 class Resource(WireModel):
-    """What a response is, or an item of its list."""
+    """A response, or an item of its list."""
 
     _unreadable: tuple[UnreadableValue, ...] = PrivateAttr(default=())
 
@@ -100,7 +100,7 @@ class Resource(WireModel):
             return read_resource(cls, json.loads(text))
 
     def as_received(self) -> dict[str, Any]:
-        """Return the JSON object with what could not be read in its place again."""
+        """Return the JSON object with the unreadable values back in place."""
         received = self.to_wire()
         for value in sorted(self._unreadable, key=lambda value: value.location):
             _put_back(received, value)
@@ -130,7 +130,7 @@ class ListEnvelope(Resource, Generic[ItemT]):
         return [value for value in self.unreadable if value.location[0] == "items"]
 
     def set_aside(self, values: Iterable[UnreadableValue]) -> None:
-        """Attach what could not be read inside an item to that item."""
+        """Attach the unreadable values inside an item to that item."""
         own: list[UnreadableValue] = []
         inside: dict[int | str, list[UnreadableValue]] = {}
         for value in values:
@@ -151,9 +151,9 @@ class ListEnvelope(Resource, Generic[ItemT]):
 def read_resource(
     model: type[ResourceT], data: Any, *, over_limits: Mapping[Location, str] | None = None
 ) -> ResourceT:
-    """Return JSON data as a resource; what can't be read is taken out of `data` and set aside.
+    """Return JSON data as a resource; unreadable parts are taken out of `data` and set aside.
 
-    `over_limits` has the place and problem of each OverLimit in the data. Raises
+    `over_limits` maps the location of each OverLimit in the data to its problem. Raises
     UnreadableResourceError.
     """
     unreadable: list[UnreadableValue] = []
@@ -172,7 +172,7 @@ def problem_path(location: Location) -> str:
 
 def _validate(model: type[ResourceT], data: Any) -> tuple[ResourceT | None, dict[Location, str]]:
     try:
-        # Our own names of fields are unknown to the wire.
+        # The wire doesn't know our own field names.
         return model.model_validate(data, by_name=False), {}
     except ValidationError as error:
         details = error.errors(include_url=False, include_input=False, include_context=False)
@@ -182,7 +182,7 @@ def _validate(model: type[ResourceT], data: Any) -> tuple[ResourceT | None, dict
 def _take_out(
     model: type[Resource], data: Any, problems: Mapping[Location, str]
 ) -> list[UnreadableValue]:
-    """Take out of the data what the problems cost, the last first, so that places stay."""
+    """Take the parts with problems out of the data, the last first, so that indexes stay valid."""
     losses: dict[Location, tuple[Any, Location]] = {}
     for location in problems:
         loss = _loss(model, data, location)
@@ -217,9 +217,9 @@ _NOTHING = object()
 
 
 def _loss(model: type[Resource], data: Any, location: Location) -> tuple[Location, Any] | None:
-    """Return the smallest part at or around a location that can be spared, and what remains of it.
+    """Return the smallest part at or around a location that can be spared, and its replacement.
 
-    None if there is none.
+    None if nothing can be spared.
     """
     kind: Any = model
     loss: tuple[Location, Any] | None = None
@@ -228,7 +228,7 @@ def _loss(model: type[Resource], data: Any, location: Location) -> tuple[Locatio
             field = _fields(kind).get(str(step))
             if field is None:  # unknown to the spec
                 return location[:depth], _NOTHING
-            if step not in data:  # missing, so the object around it is what is unreadable
+            if step not in data:  # missing, so the object around it is unreadable
                 return loss
             kind = _bare(field.annotation)
             remainder = _empty(kind) if field.is_required() else _NOTHING

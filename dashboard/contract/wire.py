@@ -32,11 +32,11 @@ DateText = Annotated[str, Field(min_length=1)]
 MARK_PREFIX = "accountlog_"
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base32, as TypeIDs write it
 _TO_BASE_32 = str.maketrans(_ALPHABET, "0123456789abcdefghijklmnopqrstuv")
-"""To the digits of base 32 as Python reads them."""
+"""Translation to the base-32 digits that Python reads."""
 _PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_DATE_LENGTH = 64
-"""In characters: longer texts are no dates, and are not parsed."""
+"""Maximum length in characters. Longer texts are no dates, and are not parsed."""
 _MILLISECONDS_ABOVE = 1e11
 
 

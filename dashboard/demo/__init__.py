@@ -1,1 +1,1 @@
-"""What `manage.py demo` puts around the sample data: accounts, and a ledger in use for weeks."""
+"""What `manage.py demo` adds to the sample data: accounts, and a ledger after weeks of use."""

@@ -1,4 +1,4 @@
-"""The ledger and the notifications as after weeks of use, with one rollback."""
+"""Fill the ledger and the notifications as after weeks of use, with one rollback."""
 
 import tomllib
 from collections import defaultdict
@@ -64,7 +64,7 @@ Recording = tuple[datetime, Callable[[], None]]
 
 @contextmanager
 def at(moment: datetime) -> Iterator[None]:
-    """Let the clock of the process begin at an earlier moment within the block."""
+    """Start the clock of the process at an earlier moment within the block."""
     correction = clock.correction()
     clock.correct_by(correction + (moment - clock.now()))
     try:
@@ -87,7 +87,7 @@ def save_seen_versions(seen_versions: Iterable[SeenVersion]) -> None:
 
 
 def backdate_records() -> None:
-    """Set the dates of audiences and pages by those of their versions."""
+    """Derive the dates of audiences and pages from their versions."""
     of_audience = VersionRecord.objects.filter(
         page_id=OuterRef("page_id"), audience_id=OuterRef("audience_id")
     )
@@ -108,7 +108,7 @@ def _aggregate(
     value: Min | Max,
     otherwise: str,
 ) -> Coalesce:
-    """Return the minimum or maximum of the group's rows, or its own column without any."""
+    """Return the minimum or maximum of the group's rows; without rows, the record's own column."""
     return Coalesce(
         Subquery(rows.order_by().values(key).annotate(it=value).values("it")), otherwise
     )
@@ -131,9 +131,9 @@ def add_subscription(label: str, subscription_id: str, *, added_by: User) -> Sub
 
 
 def add_publications() -> None:
-    """Record when the versions seen were live, the newest few as published outside Pressroom.
+    """Record when the known versions were live, the newest few as published outside Pressroom.
 
-    As Pressroom would have, had it read their audiences before and after they went live.
+    Pressroom would have recorded the same if it had read the audiences before and after.
     """
     audiences = {
         (record.page_id, record.audience_id): record for record in AudienceRecord.objects.all()
@@ -192,9 +192,9 @@ def _publication(record: VersionRecord, publish: Operation | None) -> Publicatio
 
 
 def roll_back_one(user: User) -> None:
-    """Roll back what was published from here last, as a person would; the service does it at once.
+    """Roll back the latest publish from here, as a person would. The service executes it at once.
 
-    Of an audience whose newest version is live, and of which no release has a version.
+    The newest version of the audience is live, and no release contains the audience.
     """
     latest = AudienceRecord.objects.filter(live_version_id=F("latest_version_id"))
     published = Publication.objects.filter(
@@ -214,7 +214,7 @@ def roll_back_one(user: User) -> None:
 
 
 def add_notifications(now: datetime, accounts: dict[str, User]) -> None:
-    """Record the events of the last days, each at its time; decisions have theirs."""
+    """Record the events of the last days, each at its time. Decisions already have theirs."""
     for moment, record in _recordings(now, list(accounts.values())):
         with at(moment):
             record()
@@ -237,7 +237,7 @@ def _recordings(now: datetime, users: list[User]) -> Iterator[Recording]:
 
 
 def _add_deliveries(now: datetime, added_by: User) -> None:
-    """Save a team's webhook that is gone by now, with what was sent to it."""
+    """Save a team webhook that is turned off, with what was sent to it."""
     target = WebhookTarget.objects.create(
         **TEXTS["webhook"],
         format=WebhookFormat.SLACK,

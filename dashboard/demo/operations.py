@@ -29,7 +29,7 @@ from dashboard.operations.execution import attempt_result_for
 
 IN_USE = timedelta(days=42)
 SEND_DELAY = timedelta(milliseconds=180)
-"""Between sending a request and the time recorded by the service."""
+"""Time between sending a request and the service's own date for it."""
 CHECKED_AFTER = timedelta(minutes=3)
 TIME_LIMIT_S = 30.0
 PUBLISH, UPDATE = OperationKind.PUBLISH_VERSION, OperationKind.UPDATE_SUBSCRIPTION
@@ -51,7 +51,7 @@ def add_operations(now: datetime, accounts: dict[str, User]) -> None:
         key = UUID(int=dice.getrandbits(128), version=4)
         operation.operation_key = str(key)
         if operation.kind == OperationKind.PUBLISH_VERSION:
-            # As the dashboard's own.
+            # The form of the dashboard's own keys.
             groups = (key.hex[start : start + 4] for start in range(0, 20, 4))
             operation.operation_key = f"pr-{'-'.join(groups)}"
             operation.body_sent = {"operationKey": operation.operation_key}
@@ -98,7 +98,7 @@ def _failure(
     failure: dict[str, Any],
     **columns: Any,
 ) -> Attempt:
-    """Return an attempt that failed by a problem that the service returned, or without a status."""
+    """Return a failed attempt: with the problem from the service, or without a response."""
     error: APIError = ConnectError(failure["detail"])
     if status := failure.get("status"):
         body = json.dumps({"type": "about:blank", **failure})

@@ -1,6 +1,6 @@
-"""Four releases: one over, one held, one scheduled for tonight, one that needs approval.
+"""Four releases: one finished, one held, one scheduled for tonight, one that needs approval.
 
-They consist of versions and operations that the sample has, so all pages tell the same story.
+They consist of the sample's versions and operations, so all pages tell the same story.
 """
 
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ from dashboard.releases.schedules import ScheduledMoment, parse_moment
 ZONE = "Europe/Oslo"
 TONIGHT = time(22)
 AROUND = timedelta(minutes=75)
-"""How far from the failed publish the others of the past release are."""
+"""Longest time between the failed publish and the others of the past release."""
 MAX_PAST = 12
 MAX_PLANNED = 6
 MAX_REQUESTED = 2
@@ -113,7 +113,7 @@ def _record_sent(item: ReleaseItem, operation: Operation, name: str, reviewed_at
 
 
 def _add_held(now: datetime, owner: User) -> set[str]:
-    """Save a release that is held, as a version was replaced; return the ids of its audiences."""
+    """Save a release that is held because a version was replaced; return its audiences' ids."""
     replaced = _replaced_draft(now)
     if replaced is None:
         return set()
@@ -148,7 +148,7 @@ def _add_held(now: datetime, owner: User) -> set[str]:
 
 
 def _add_scheduled(now: datetime, owner: User, *, without: set[str]) -> None:
-    """Save a release of a few drafts that is due tonight, or tomorrow if that is soon."""
+    """Save a release of a few drafts that is due tonight, or tomorrow if tonight is too soon."""
     fitting = [drafts for drafts in _drafts_by_page(now, without) if len(drafts) >= MAX_PLANNED]
     audiences = min(fitting, key=len, default=[])[:MAX_PLANNED]
     if not audiences:
@@ -163,7 +163,7 @@ def _add_scheduled(now: datetime, owner: User, *, without: set[str]) -> None:
 
 
 def _add_request(now: datetime, owner: User) -> None:
-    """Request another person's approval of two drafts of a page, as of this morning."""
+    """Request another person's approval of two drafts of a page, 50 minutes ago."""
     planned = set(ReleaseItem.objects.values_list("audience_id", flat=True))
     fitting = (drafts for drafts in _drafts_by_page(now, planned) if len(drafts) >= MAX_REQUESTED)
     audiences = next(fitting, [])[:MAX_REQUESTED]
@@ -200,7 +200,7 @@ def _moment(day: datetime, hour: time) -> ScheduledMoment:
 
 
 def _drafts_by_page(now: datetime, without: set[str]) -> Iterable[list[AudienceRecord]]:
-    """Return the audiences with a draft of some hours over a live version, by page."""
+    """Return the audiences with a live version and a draft older than three hours, by page."""
     by_page: dict[str, list[AudienceRecord]] = {}
     for record in _drafts_over_live():
         if record.audience_id not in without and _created_at(record) < now - timedelta(hours=3):
@@ -215,9 +215,9 @@ def _drafts_over_live(page_id: str = "") -> list[AudienceRecord]:
 
 
 def _replaced_draft(now: datetime) -> tuple[AudienceRecord, VersionRecord] | None:
-    """Return an audience whose last but one version was replaced, unpublished, and that version.
+    """Return an audience with an unpublished version that was replaced, and that version.
 
-    Of all, the one that was replaced last, but some days ago.
+    Of several, it is the one that was replaced last, at least two days ago.
     """
     replaced = []
     for record in _drafts_over_live():
@@ -249,7 +249,7 @@ def _version(operation: Operation) -> AudienceVersion:
 def _record_review(
     item: ReleaseItem, version: AudienceVersion, live: AudienceVersion | None
 ) -> None:
-    """Let an item be as it was checked while its version was a draft."""
+    """Set an item as if it had been checked while its version was a draft."""
     dates = ("queued_at", "published_at", "cancelled_at", "obsolete_at", "archived_at")
     columns = dict.fromkeys((*dates, "queue_duration_ms")) | {"status": VersionStatus.DRAFT.value}
     draft = version.model_copy(update=columns)

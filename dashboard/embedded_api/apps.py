@@ -5,13 +5,13 @@ from django.db.models.signals import post_save
 
 
 class EmbeddedApiConfig(AppConfig):
-    """The nine operations on the ORM. Its tables exist even if another service is in use."""
+    """The nine operations on the ORM. The tables exist even if another service is in use."""
 
     name = "dashboard.embedded_api"
     verbose_name = "Built-in API"
 
     def ready(self) -> None:
-        """Record what is created, through the API, the admin or otherwise."""
+        """Connect signals, so that rows count however they are created."""
         from dashboard.embedded_api.events import record_created
         from dashboard.embedded_api.signing import create_secret
 

@@ -1,7 +1,7 @@
-"""Announce events and deliver them, delete old ones: tasks of `manage.py worker`; send again.
+"""Tasks of `manage.py worker` that announce, deliver and delete events, and sending again.
 
-Any number of workers may run. What a killed worker was sending is sent again when its claim has
-ended, with the same id.
+Any number of workers may run. If a worker is killed while it sends a delivery, the delivery is
+sent again with the same id when the claim ends.
 """
 
 import json
@@ -49,17 +49,20 @@ _PRUNED_AT_ONCE = 500
 
 
 def deliver_events(worker_id: str, stop: Event) -> None:
-    """Announce and deliver what is due until stopped; what is being sent is finished first."""
+    """Announce and deliver due events until stopped. Deliveries being sent are finished."""
     SENDER.run(_due_receivers, partial(_send_next, worker_id), stop)
 
 
 def deliver_pending(worker_id: str) -> int:
-    """Announce and deliver all that is due now; return the number of attempts. For tests."""
+    """Announce and deliver everything due now; return the number of attempts. For tests."""
     return SENDER.send_here(_due_receivers, partial(_send_next, worker_id))
 
 
 def _due_receivers() -> Sequence[DueReceiver]:
-    """Announce what has occurred until somebody is to be sent to. One query for the receivers."""
+    """Announce events until a delivery is due; return the receivers of due deliveries.
+
+    Makes one query for the receivers.
+    """
     while True:
         announced, now = announce_due(clock.now()), clock.now()
         due = WebhookDelivery.objects.filter(wake_at__lte=now).order_by()
@@ -79,7 +82,7 @@ def _send_next(worker_id: str, receiver: DueReceiver) -> None:
 
 
 def _deliver(claim: Claim[WebhookDelivery]) -> None:
-    """Send a delivery once, unless its subscription no longer selects the event."""
+    """Send a delivery once, if its subscription is active and selects the event."""
     subscription, event = claim.row.subscription, claim.row.event
     if subscription is None:
         problem = "The subscription was deleted."
@@ -129,9 +132,9 @@ def _record_result(claim: Claim[WebhookDelivery], result: DeliveryResult) -> Non
 
 
 def send_again(deliveries: QuerySet[WebhookDelivery]) -> int:
-    """Have deliveries attempted at once, and for another day; return how many.
+    """Schedule deliveries at once, with retries for another day; return how many.
 
-    Not those to a deleted subscription, nor those that a worker is sending.
+    Leaves out deliveries to a deleted subscription, and those that a worker is sending.
     """
     to_some = deliveries.exclude(subscription=None)
     return send_all_again(to_some, retried_for=RETRIED_FOR, problem="")
@@ -139,10 +142,10 @@ def send_again(deliveries: QuerySet[WebhookDelivery]) -> int:
 
 @transaction.atomic
 def drop_restored() -> int:
-    """Leave unsent what a restored database would send a second time; return how many deliveries.
+    """Cancel deliveries that a restored database would send twice; return how many.
 
-    That is all that was still to be sent when the backup was made, and what has occurred since by
-    its dates. It is in the log, and can be sent from there.
+    These were waiting when the backup was made, or belong to events that are due since by their
+    dates. They stay in the log and can be sent again from there.
     """
     now = clock.now()
     while announce_due(now):
@@ -151,7 +154,7 @@ def drop_restored() -> int:
 
 
 def delete_old(now: datetime) -> None:
-    """Delete events announced 30 days ago, with their deliveries, unless one is still waiting."""
+    """Delete events announced over 30 days ago and their deliveries, unless one is waiting."""
     old = WebhookEvent.objects.filter(announced_at__lt=now - STORED_FOR)
     ended = old.exclude(deliveries__state=EventDeliveryState.WAITING).order_by("announced_at")
     while numbers := list(ended.values_list("pk", flat=True)[:_PRUNED_AT_ONCE]):

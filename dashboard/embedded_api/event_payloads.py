@@ -1,6 +1,6 @@
-"""The events as receivers get them, and their part of the OpenAPI document.
+"""The payloads of events, and their part of the OpenAPI document.
 
-Source: our choice; the spec shows the names only. The outer shape is that of standardwebhooks.com.
+Source: our choice; the spec shows the names only. The envelope follows standardwebhooks.com.
 """
 
 from typing import Annotated, Any, Literal
@@ -103,7 +103,7 @@ def payload_schemas() -> dict[str, Any]:
 
 
 def webhooks() -> dict[str, Any]:
-    """Return the `webhooks` of the OpenAPI document, by the name of the event."""
+    """Return the `webhooks` of the OpenAPI document, by event name."""
     return {name.value: {"post": _operation(name)} for name in EventName}
 
 
@@ -120,7 +120,7 @@ def _operation(name: EventName) -> dict[str, Any]:
         "summary": SUMMARIES[name],
         "description": DELIVERY,
         "tags": ["Events"],
-        # Receivers need no key: they verify the signature.
+        # Receivers need no key. They verify the signature.
         "security": [],
         "parameters": headers,
         "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},

@@ -1,8 +1,8 @@
-"""What happens to versions, as events: planned when it is decided, announced once it has occurred.
+"""Events of versions. They are planned by a publish, and announced when they have occurred.
 
-A publish plans its events with its dates, in the same transaction. The life cycle doesn't depend on
-them: it is computed from the dates. A worker announces an event by making a delivery for each
-subscription that selects it, however late; whichever worker is first does. Source: our choice; the
+A publish plans its events in the same transaction as its dates. The life cycle is computed from the
+dates and doesn't depend on events. A worker announces an event, however late, by creating a
+delivery for each subscription that selects it. Only the first worker does. Source: our choice; the
 spec doesn't show which operation emits which event.
 """
 
@@ -25,15 +25,15 @@ from dashboard.work.tasks import attempt_each
 
 RETRIED_FOR = timedelta(days=1)
 AT_ONCE = 100
-"""Events announced before deliveries have their turn."""
+"""How many events are announced before deliveries have their turn."""
 
 
 def record_created(
     instance: Version, *, created: bool = False, raw: bool = False, **_: object
 ) -> None:
-    """Record that a version was created: a receiver of the signal `post_save`.
+    """Record that a version was created. Receiver of the signal `post_save`.
 
-    Rows inserted in bulk or from a fixture, such as the sample data, are old data without events.
+    Rows that are inserted in bulk or from a fixture, such as sample data, have no events.
     """
     if created and not raw and settings.EMBEDDED_API:
         page_id = instance.audience.page_id
@@ -43,10 +43,10 @@ def record_created(
 def plan_events(
     page: Page, changed: Collection[Version], *, before: Mapping[str, Dates], now: datetime
 ) -> None:
-    """Plan the events of a publish. Call this in its transaction, with the page locked.
+    """Plan the events of a publish. Call this in the publish's transaction with the page locked.
 
-    `before` are the previous dates of the changed versions. Processing ends when the version goes
-    live, so both events have that date. Those of a publish that was canceled are deleted.
+    `before` holds the previous dates of the changed versions. Processing ends when the version goes
+    live, so both events have that date. The events of a canceled publish are deleted.
     """
     canceled = [version for version in changed if not version.published_at]
     if canceled:
@@ -61,9 +61,9 @@ def plan_events(
 
 
 def announce_due(now: datetime) -> int:
-    """Announce what has occurred; return the number of events. Two queries if nothing has.
+    """Announce events that have occurred; return how many. Makes two queries if there are none.
 
-    One that fails is announced later, and delays no other.
+    If an event fails, it is announced later and delays no other.
     """
     waiting = WebhookEvent.objects.filter(announced_at=None).values_list("id", "page_id")
     new = waiting.filter(retry_at=None, occurred_at__lte=last_uuid7_of(now))
@@ -75,9 +75,9 @@ def announce_due(now: datetime) -> int:
 
 @transaction.atomic
 def _announce(row: tuple[int, str], *, now: datetime) -> None:
-    """Make the deliveries of an event, unless another worker has, or a publish canceled it."""
+    """Create an event's deliveries, unless another worker did or a publish canceled the event."""
     number, page_id = row
-    # A publish locks the page, too.
+    # A publish also locks the page.
     locked = Page.objects.select_for_update(no_key=True).filter(pk=page_id)
     if not locked.values_list("pk").first():
         return
@@ -90,7 +90,7 @@ def _announce(row: tuple[int, str], *, now: datetime) -> None:
 
 
 def _record_failure(row: tuple[int, str], *, now: datetime) -> None:
-    """Have an event announced later, or never if that failed for a day."""
+    """Schedule another announcement, or give up if the event failed for a day."""
     events = WebhookEvent.objects.filter(pk=row[0], announced_at=None)
     events.update(failures=F("failures") + 1)
     for failures in events.values_list("failures", flat=True):
@@ -99,10 +99,10 @@ def _record_failure(row: tuple[int, str], *, now: datetime) -> None:
 
 
 def add_deliveries(event: WebhookEvent, now: datetime) -> int:
-    """Make a delivery for each active subscription that lists the event; return how many.
+    """Create a delivery for each active subscription that lists the event; return how many.
 
-    Null selects nothing: it has no list. A subscription with a failing delivery gets the new ones
-    when that is tried again, so that one that doesn't respond delays no other.
+    A subscription whose events are null gets none. If a subscription has a failing delivery, new
+    ones wait for its next attempt, so that a dead receiver doesn't delay others.
     """
     active = Subscription.objects.filter(tenant=event.tenant_id, active=True).order_by("created_at")
     selected = [
@@ -154,12 +154,12 @@ def _new_event(version: Version, page_id: str, name: EventName, mark: str) -> We
 
 
 def earliest_event() -> "QuerySet[WebhookEvent, Any]":
-    """Return the date of the earliest event that is not announced yet."""
+    """Return a query for the date of the earliest event that isn't announced yet."""
     planned = WebhookEvent.objects.filter(announced_at__isnull=True, retry_at__isnull=True)
     return planned.order_by("occurred_at", "id").values_list("occurred_at", named=True)[:1]
 
 
 def earliest_retry() -> "QuerySet[WebhookEvent, Any]":
-    """Return the time when an event whose announcement failed is first announced again."""
+    """Return a query for the earliest time of another try to announce a failed event."""
     failed = WebhookEvent.objects.filter(announced_at__isnull=True, retry_at__isnull=False)
     return failed.order_by("retry_at").values_list("retry_at", named=True)[:1]

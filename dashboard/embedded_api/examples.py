@@ -1,4 +1,4 @@
-"""An example and a curl line for each operation and event of the document, from the sample data."""
+"""Examples and curl commands for each operation and event, made from the sample data."""
 
 import json
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ _AS_JSON = "-H 'content-type: application/json'"
 
 @cache
 def load_examples() -> dict[str, Any]:
-    """Return the ids of the examples, and the bodies of each operation."""
+    """Return the ids in the examples, and the bodies of each operation."""
     path = Path(__file__).with_name("examples.json")
     return dict(json.loads(path.read_text(encoding="utf-8")))
 

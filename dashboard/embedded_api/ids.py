@@ -1,7 +1,7 @@
-"""Marks and ids: texts that contain a time and sort by it.
+"""Marks and ids: texts that contain a time and sort by that time.
 
-The tables store every date as the mark that the API returns (`accountlog_` and a UUIDv7), so a
-date is always the same text, and the database can sort and compare it.
+The tables store every date as the mark that the API returns (`accountlog_` and a UUIDv7). So a date
+is always the same text, and the database can sort and compare it.
 """
 
 from datetime import datetime
@@ -24,17 +24,17 @@ def uuid7_now() -> str:
 
 @lru_cache(maxsize=8)
 def last_uuid7_of(moment: datetime) -> str:
-    """Return the highest possible mark of that millisecond, for `mark <= last_uuid7_of(now)`."""
+    """Return the highest possible mark of a millisecond, for `mark <= last_uuid7_of(now)`."""
     return write_mark(moment)[:-_RANDOM_LETTERS] + "z" * _RANDOM_LETTERS
 
 
 def new_id(kind: str) -> str:
-    """Return an id such as `page_` and a UUIDv7 of the present time."""
+    """Return an id for the current time, such as `page_` and a UUIDv7."""
     return f"{kind}_{uuid7_now().removeprefix(MARK_PREFIX)}"
 
 
 def id_column(kind: str) -> "models.CharField[Any, str]":
-    """Return a primary key with a default such as `page_…`; other texts are allowed."""
+    """Return a primary key column with a default such as `page_…`. Other texts are allowed."""
     return models.CharField(
         verbose_name="ID",
         primary_key=True,

@@ -1,4 +1,4 @@
-"""API keys: issue, check and revoke. Only a hash is stored."""
+"""Issue, check and revoke API keys. Only a hash is stored."""
 
 import secrets
 from hashlib import sha256
@@ -13,11 +13,11 @@ from dashboard.embedded_api.models import DEFAULT_TENANT_ID, ApiKey, Tenant
 
 PREFIX_LENGTH = 12
 _SALT = "dashboard.embedded_api.keys"
-"""Never change this: the dashboard's own key is derived from it."""
+"""The dashboard's own key is derived from this, so never change it."""
 
 
 class ServiceKey(APIKeyHeader):
-    """Authenticate by the `x-api-key` header; `request.auth` becomes the tenant's id."""
+    """Authenticates by the `x-api-key` header. `request.auth` becomes the tenant's id."""
 
     param_name = "x-api-key"
 
@@ -33,7 +33,7 @@ class ServiceKey(APIKeyHeader):
 
 
 def issue(row: ApiKey) -> str:
-    """Save a new row with a new key, and return the key, which can't be read again."""
+    """Save a new row with a new key and return the key, which can't be read again."""
     key = f"prs_{secrets.token_urlsafe(32)}"
     row.prefix, row.sha256 = key[:PREFIX_LENGTH], _hash(key)
     row.save(force_insert=True)
@@ -41,19 +41,19 @@ def issue(row: ApiKey) -> str:
 
 
 def find_keys(text: str) -> QuerySet[ApiKey]:
-    """Find a key by its first 12 characters, or by the whole key."""
+    """Find keys by their first 12 characters, or by a whole key."""
     api_keys = ApiKey.objects.filter(prefix=text[:PREFIX_LENGTH])
-    # A longer text must match the whole key, not another with the same prefix.
+    # A longer text must match the whole key, not just the prefix.
     return api_keys if len(text) == PREFIX_LENGTH else api_keys.filter(sha256=_hash(text))
 
 
 def revoke(keys: QuerySet[ApiKey]) -> int:
-    """Revoke the active keys, and return their number. The rows remain."""
+    """Revoke the active keys and return their number. The rows remain."""
     return keys.filter(revoked_at=None).update(revoked_at=clock.now())
 
 
 def internal_key() -> str:
-    """Return the dashboard's own key, which is derived from SECRET_KEY and not stored."""
+    """Return the dashboard's own key. It is derived from SECRET_KEY and not stored."""
     return salted_hmac(_SALT, "the dashboard's own key", algorithm="sha256").hexdigest()
 
 

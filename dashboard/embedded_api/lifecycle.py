@@ -1,11 +1,11 @@
-"""The lifecycle of a version, computed from its dates on every read; there is no worker.
+"""The lifecycle of a version, computed from its dates on every read, without a worker.
 
 pending → draft → queued → processing → published → archived; queued → cancelled.
 
 Publishing writes all dates at once: when the version leaves the queue, when it goes live, and when
-the previous live version is retired. Future dates are planned and never returned; at that time all
-their effects apply together. Source: our choice; the spec shows the states
-but no transitions.
+the previous live version is retired. Future dates are planned and never returned. When their time
+comes, all their effects apply together. Source: our choice; the spec shows the states but no
+transitions.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ STAGES = {
     "queued_at": VersionStatus.QUEUED,
     "became_draft_at": VersionStatus.DRAFT,
 }
-"""The status after each date, the one that counts most first."""
+"""The status after each date. The first date that was reached counts."""
 _PUBLISHING = {VersionStatus.QUEUED, VersionStatus.PROCESSING, VersionStatus.PUBLISHED}
 
 
@@ -38,7 +38,7 @@ class CancelledVersionError(Exception):
 
 @dataclass(frozen=True)
 class Dates:
-    """The dates of one version, as the API writes them; future ones are planned."""
+    """The dates of a version as the API writes them. Future ones are planned."""
 
     became_draft_at: str | None = None
     queued_at: str | None = None
@@ -58,7 +58,7 @@ class Dates:
         return replace(self, **dict.fromkeys(planned)) if planned else self
 
     def status(self, now: datetime) -> VersionStatus:
-        """Return the status of the latest date."""
+        """Return the status that the reached dates give."""
         until = last_uuid7_of(now)
         reached = (
             status for name, status in STAGES.items() if (getattr(self, name) or "~") <= until
@@ -66,13 +66,13 @@ class Dates:
         return next(reached, VersionStatus.PENDING)
 
     def queue_duration_ms(self, now: datetime) -> float | None:
-        """Return the time in the queue in milliseconds, or None until it has left the queue."""
+        """Return the time in the queue in milliseconds; None until the version left the queue."""
         queued, left = read_date(self.queued_at), read_date(self.processing_at)
         return (left - queued) / _TICK if queued and left and left <= now else None
 
 
 DATE_NAMES = tuple(field.name for field in fields(Dates))
-"""The names of a version's dates, in chronological order."""
+"""Names of a version's dates, in chronological order."""
 _dates_of = attrgetter(*DATE_NAMES)
 
 
@@ -84,11 +84,11 @@ def publish(
     queue: timedelta,
     processing: timedelta,
 ) -> dict[KeyT, Dates]:
-    """Return the new dates of the versions of an audience that change when publishing `target`.
+    """Return the new dates of those versions of an audience that publishing `target` changes.
 
     `queue` and `processing` are the durations of these states. Nothing changes if the target is
-    queued, processing or live. Another queued version is cancelled; one that is processing goes
-    live first. Raises CancelledVersionError.
+    queued, processing or live. Another queued version is cancelled. A version that is processing
+    goes live first. Raises CancelledVersionError.
     """
     status = versions[target].status(now)
     if status in _PUBLISHING:
@@ -104,7 +104,7 @@ def publish(
     live = now + queue + processing
     if last := read_date(max(dates.published_at or "" for dates in after.values())):
         live = max(live, last + _TICK)
-    # The dates of an earlier publication are dropped.
+    # Drop the dates of an earlier publication.
     after[target] = Dates(
         became_draft_at=versions[target].became_draft_at,
         queued_at=write_mark(now),
@@ -116,7 +116,7 @@ def publish(
 
 
 def _retired(versions: Mapping[KeyT, Dates], now: datetime) -> dict[KeyT, Dates]:
-    """Retire every live or planned version at the mark at which the next one goes live."""
+    """Retire every live or planned version at the mark when the next one goes live."""
     alive = [
         key
         for key, dates in versions.items()

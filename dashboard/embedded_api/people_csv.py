@@ -1,4 +1,4 @@
-"""Read the records of a CSV file of people, whatever program wrote it."""
+"""Read the records of a CSV file of people, as various programs write it."""
 
 import csv
 import re
@@ -17,7 +17,7 @@ COLUMNS = {
     "phoneNumber": "phone_number",
     "linkedinProfileUrl": "linkedin_profile_url",
 }
-"""The API's name of each column but the ID, and ours."""
+"""Our column names by the API's names, except the ID."""
 EXPORTED = {
     "Person": ID_COLUMN,
     "Name": "name",
@@ -27,11 +27,11 @@ EXPORTED = {
     "Phone": "phoneNumber",
     "LinkedIn": "linkedinProfileUrl",
 }
-"""The columns of Pressroom's own export of people (`web/people/query.py`), by the API's names."""
+"""The API's names by the headings of Pressroom's own export (`web/people/query.py`)."""
 IGNORED = {"Tenant", "Created", "Updated"}
-"""The export's other columns: they are those of the import itself."""
+"""Other columns of the export. The import sets their values itself."""
 MAX_RECORD_LENGTH = 1 << 17
-"""Characters of a record, and so of its cells: no file fills the memory."""
+"""Maximum number of characters in a record, so that no file fills the memory."""
 UTF_8 = "utf-8-sig"
 _DELIMITERS = ",;\t|"
 _MARKS = {
@@ -40,7 +40,7 @@ _MARKS = {
     b"\xff\xfe": "utf-16",
     b"\xfe\xff": "utf-16",
 }
-"""Byte order marks. That of UTF-32 starts like one of UTF-16, so it comes first."""
+"""Byte order marks. UTF-32 comes first, as its mark starts like one of UTF-16."""
 
 
 class HeaderError(Exception):
@@ -53,13 +53,13 @@ class _RecordTooLongError(csv.Error):
 
 @dataclass(frozen=True)
 class RejectedLine:
-    """Lines that were not imported; numbers start at 1, and the header is a line."""
+    """Lines that were not imported. Numbers start at 1, and the header counts as a line."""
 
     number: int
     reason: str
     text: str
     last: int = 0
-    """The number of the last line of several that are no record; 0 for one record."""
+    """Number of the last of several lines that form no record; 0 for a single record."""
 
     @property
     def count(self) -> int:
@@ -68,7 +68,7 @@ class RejectedLine:
 
 @dataclass(frozen=True)
 class PersonLine:
-    """A person's cells by column, None if empty, as the file has them."""
+    """A person's cells by column, as in the file. Empty cells are None."""
 
     number: int
     text: str
@@ -76,11 +76,11 @@ class PersonLine:
 
 
 def decode(file: BinaryIO) -> TextIOWrapper:
-    """Return a file as text: UTF-8, or UTF-16 with a byte order mark. Raises HeaderError.
+    """Open a file as text in UTF-8, or in UTF-16 with a byte order mark. Raises HeaderError.
 
     Closing the text closes the file.
     """
-    buffer = BufferedReader(cast("RawIOBase", file))  # Any BinaryIO has what it needs.
+    buffer = BufferedReader(cast("RawIOBase", file))  # Any BinaryIO has the methods it needs.
     start = buffer.peek(4)[:4]
     marked = (encoding for mark, encoding in _MARKS.items() if start.startswith(mark))
     encoding = next(marked, UTF_8)
@@ -91,7 +91,7 @@ def decode(file: BinaryIO) -> TextIOWrapper:
 
 
 class PeopleFile:
-    """A file of people, whatever its line ends; with commas, semicolons, tabs or bars.
+    """A file of people with any line ends. Commas, semicolons, tabs or bars separate cells.
 
     `bytes_read` grows as records are read, for a progress bar. Raises HeaderError.
     """
@@ -125,7 +125,7 @@ class PeopleFile:
                 yield self._checked(number, cells)
 
     def _read_lines(self) -> Iterator[str]:
-        """Yield the lines with their ends. The rest of a line that is too long is dropped."""
+        """Yield the lines with their ends. The end of a line that is too long is dropped."""
         while line := self._text.readline(MAX_RECORD_LENGTH + 1):
             rest = line
             while len(rest) > MAX_RECORD_LENGTH and not rest.endswith(("\r", "\n")):
@@ -150,7 +150,7 @@ class PeopleFile:
         return csv.reader(lines, delimiter=self._delimiter, strict=True)
 
     def _find_delimiter(self) -> str:
-        """Return what separates the columns, and go on at the line that names them."""
+        """Return the delimiter, and continue at the line that names the columns."""
         named = None
         while (line := self._next_line()) is not None:
             if match := re.fullmatch(rf'"?sep=([{_DELIMITERS}])"?', line.rstrip("\r\n")):
@@ -186,7 +186,7 @@ class PeopleFile:
         text = "".join(self._record).rstrip("\r\n")
         if "\0" in text:
             return RejectedLine(number, "must not contain a NUL character", text)
-        # A byte that is not UTF-8 was read as a lone surrogate, what is not UTF-16 as U+FFFD.
+        # Invalid UTF-8 was read as lone surrogates, and invalid UTF-16 as U+FFFD.
         if self._is_utf_8 and _printable(text) != text:
             return RejectedLine(number, "is not UTF-8", _printable(text))
         if not self._is_utf_8 and "\ufffd" in text:
@@ -201,8 +201,8 @@ class PeopleFile:
     def _rejected(self, number: int, error: csv.Error) -> RejectedLine:
         """Reject the lines that were read as one record.
 
-        A quote that is never closed takes in all lines up to the next quote. If the line after it
-        is a record by itself, only the line with the quote is rejected.
+        An unclosed quote swallows all lines up to the next quote. If the line after it is a record
+        by itself, only the line with the quote is rejected.
         """
         lines = self._record
         if len(lines) == 1:
@@ -211,10 +211,10 @@ class PeopleFile:
                 text = text[:200]
             return RejectedLine(number, f"is not CSV: {_described(error)}", text)
         if self._is_record(lines[1]):
-            # Let the other lines be read again.
+            # Read the other lines again.
             self._returned.extendleft(reversed(lines[1:]))
             self._lines_read -= len(lines) - 1
-            self._reader = self._new_reader()  # The other may have ended with the file.
+            self._reader = self._new_reader()  # The old one may have reached the end of the file.
             text = _printable(lines[0].rstrip("\r\n"))
             return RejectedLine(number, "opens a quote that is not closed", text)
         text = _printable("".join(lines).rstrip("\r\n"))
@@ -222,7 +222,7 @@ class PeopleFile:
         return RejectedLine(number, "open a quote that is not closed", text, last=last)
 
     def _is_record(self, line: str) -> bool:
-        """Return whether a line is a record by itself. In one column, any text would be."""
+        """Return whether a line is a record by itself. False with one column, as any text fits."""
         try:
             [cells] = csv.reader([line], delimiter=self._delimiter, strict=True)
         except (csv.Error, ValueError):
@@ -231,7 +231,7 @@ class PeopleFile:
 
 
 def _printable(text: str) -> str:
-    """Return a text with each byte that is not UTF-8 written as `\\xfc`."""
+    """Return a text with each byte that is not UTF-8 escaped, such as `\\xfc`."""
     return text.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 

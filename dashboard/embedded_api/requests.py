@@ -1,4 +1,4 @@
-"""Requests of the service: the contract's, with unknown fields refused; and the page one makes."""
+"""Requests of the service, which reject unknown fields, and the page that a request creates."""
 
 import re
 from typing import Annotated, Any
@@ -13,13 +13,13 @@ from dashboard.embedded_api.ids import new_id, uuid7_now
 from dashboard.embedded_api.models import Page, Tenant
 from dashboard.outgoing_webhooks import MAX_URL_CHARACTERS, ForbiddenURLError, parse_url
 
-# RFC 3986: a percent sign precedes two hexadecimal digits, and there is at most one fragment.
+# RFC 3986: two hexadecimal digits follow a percent sign, and there is at most one fragment.
 _CHARACTER = r"(?:[A-Za-z0-9\-._~:/?@!$&'()*+,;=\[\]]|%[0-9A-Fa-f]{2})"
 _URI = rf"^[Hh][Tt][Tt][Pp][Ss]?://{_CHARACTER}+(?:#{_CHARACTER}*)?$"
 
 
 def _omitted() -> Any:
-    """Return the default of a field that may be omitted but not null."""
+    """Return the default for a field that may be omitted but not null."""
     return None
 
 
@@ -43,7 +43,7 @@ def _receiver_url(text: str) -> str:
 
 
 def _matching(pattern: str, message: str) -> AfterValidator:
-    """Return the check that a whole text matches a pattern."""
+    """Return a validator that requires a whole text to match a pattern."""
 
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text):
@@ -82,10 +82,10 @@ Limit = Annotated[
     ),
 ]
 MAX_WORDS = 100
-"""Words of a search: each is a condition of the query, and databases limit those."""
+"""Maximum number of words in a search. Each is a condition, and databases limit those."""
 SearchText = Annotated[
     str,
-    # Alone: ninja ignores it next to another annotation.
+    # This must be the only annotation. Ninja ignores it next to another one.
     Query(
         description="Every word must occur in the name, email, domain, slug or phone number. Case "
         "and accents are ignored. Absent or blank matches everyone. At most "
@@ -97,7 +97,7 @@ PATTERNS = {
     "cursor": r"^(?:\.?[A-Za-z0-9_-]+:[A-Za-z0-9_-]{43})?$",
     "query": rf"^\s*(?:[^\s\x00]+\s+){{0,{MAX_WORDS - 1}}}[^\s\x00]*\s*$",
 }
-"""What the document says of parameters of these names: ninja's Query would also enforce it."""
+"""Patterns of parameters in the OpenAPI document. Ninja's Query would also enforce them."""
 
 
 class Strict(WireModel):
@@ -211,7 +211,7 @@ class NewPerson(people.Person, Strict):
 
 
 def new_page(tenant: Tenant, page: NewPage) -> Page:
-    """Return an unsaved draft. The defaults are our choice: the spec shows none."""
+    """Return an unsaved draft. Source of the defaults: our choice; the spec shows none."""
     mark = uuid7_now()
     columns = page_columns(page)
     title = (columns["metadata"] or {}).get("title") or page.name
@@ -221,7 +221,7 @@ def new_page(tenant: Tenant, page: NewPage) -> Page:
 
 
 def page_columns(page: NewPage) -> dict[str, Any]:
-    """Return the values of the columns that a request names; empty ids are filled."""
+    """Return the column values of a request. Empty ids are filled."""
     actions = [
         {**_dump(action), "actionId": action.action_id or new_id("act"), "actionIndex": index}
         for index, action in enumerate(page.actions)
@@ -246,5 +246,5 @@ def _footer_links(group: NewFooterLinkGroup) -> dict[str, Any]:
 
 
 def _dump(model: WireModel) -> dict[str, Any]:
-    """Return the fields that were sent; null means the same as an omitted field."""
+    """Return the fields that were sent. Null means the same as an omitted field."""
     return model.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)

@@ -1,4 +1,4 @@
-"""The secrets that sign deliveries, one per subscription. Source: standardwebhooks.com."""
+"""The secrets that sign deliveries, one for each subscription. Source: standardwebhooks.com."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -10,14 +10,14 @@ from dashboard.encryption import DecryptionError, decrypt, encrypt
 from dashboard.outgoing_webhooks import new_secret, signed_headers
 
 OVERLAP = timedelta(days=1)
-"""For so long after a rotation the previous secret signs too. Source: our choice."""
+"""How long the previous secret also signs after a rotation. Source: our choice."""
 _SIGNATURE = "webhook-signature"
 
 
 def create_secret(
     instance: Subscription, *, created: bool = False, raw: bool = False, **_: object
 ) -> None:
-    """Give a new subscription a secret: a receiver of the signal `post_save`."""
+    """Give a new subscription a secret. Receiver of the signal `post_save`."""
     if created and not raw:
         secret_of(instance)
 
@@ -38,15 +38,16 @@ def secret_of(subscription: Subscription) -> SigningSecret:
 
 
 def reveal(secret: SigningSecret) -> str:
-    """Return a secret as the receiver needs it: `whsec_…`. Raises DecryptionError."""
+    """Return a secret in the form that receivers need, `whsec_…`. Raises DecryptionError."""
     return decrypt(secret.encrypted)
 
 
 @transaction.atomic
 def rotate(secret: SigningSecret, now: datetime, *, form_key: str = "") -> bool:
-    """Replace a secret; the previous one signs too for a day.
+    """Replace a secret. The previous one also signs for a day.
 
-    Returns False if this form has: another rotation would lose the one that receivers have.
+    Returns False if this form has rotated it before. A second rotation would drop the secret that
+    receivers still use.
     """
     row = SigningSecret.objects.select_for_update().get(pk=secret.pk)
     if form_key and row.form_key == form_key:

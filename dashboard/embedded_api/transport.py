@@ -1,8 +1,8 @@
-"""Call the embedded API from the dashboard's client, in process.
+"""Call the embedded API from the dashboard's client in the same process.
 
-Both alternatives were tried. A call over TCP blocks a single worker. Django's own WSGI handler
-sends request signals, which close the outer request's database connection, and resets its script
-prefix.
+Two alternatives don't work. A call over TCP blocks if there is only one worker. Django's own WSGI
+handler sends request signals, which close the outer request's database connection, and it resets
+the script prefix.
 """
 
 from io import BytesIO
@@ -20,7 +20,7 @@ from django.urls import ResolverMatch, get_urlconf, resolve, set_urlconf
 from dashboard.embedded_api.keys import internal_key
 
 EMBEDDED_BASE_URL = "http://embedded.invalid"
-"""A reserved host name: a request that reached the network by mistake would fail."""
+"""A reserved host name, so that a request that reaches the network by mistake fails."""
 _URLCONF = "dashboard.embedded_api.urls"
 _UNPREFIXED = {"CONTENT_TYPE", "CONTENT_LENGTH"}
 
@@ -28,7 +28,7 @@ _UNPREFIXED = {"CONTENT_TYPE", "CONTENT_LENGTH"}
 class InProcessHandler(BaseHandler):
     def __init__(self) -> None:
         super().__init__()
-        # The middleware belongs to the dashboard's pages, not to the service.
+        # Middleware belongs to the dashboard's pages, not to the service.
         self._view_middleware: list[Any] = []
         self._template_response_middleware: list[Any] = []
         self._exception_middleware: list[Any] = []
@@ -40,7 +40,7 @@ class InProcessHandler(BaseHandler):
         return request.resolver_match
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Handle the request. Closing the response would close the outer request's connection."""
+        """Handle the request. Don't close the response: that would close the outer connection."""
         outer_urlconf = get_urlconf()
         try:
             return self.get_response(request)
@@ -62,7 +62,7 @@ class EmbeddedTransport(httpx.BaseTransport):
         path, _, query = request.url.raw_path.partition(b"?")
         environ = {
             "REQUEST_METHOD": request.method,
-            # Decoded once, as servers do.
+            # Decode once, like a server.
             "PATH_INFO": unquote_to_bytes(path).decode("latin-1"),
             "QUERY_STRING": query.decode("latin-1"),
             "SERVER_NAME": request.url.host,

@@ -1,8 +1,9 @@
 """Explain publications: by which operation a version went live, by whom and why.
 
-A version that Pressroom has published must never count as published outside. So an operation counts
-unless it was certainly not carried out. After a restore (`manage.py after_restore`), it isn't known
-who published what was queued or went live before, as the operations since the backup are missing.
+A version that Pressroom published must never count as published outside, so an operation counts
+unless it certainly wasn't carried out. After a restore (`manage.py after_restore`), the operations
+since the backup are missing. It isn't known who published a version that was queued or went live
+before the restore.
 
 Source: our choice; the service does not say who published.
 """
@@ -34,9 +35,9 @@ MAY_HAVE_PUBLISHED = (Outcome.SENDING, Outcome.ACCEPTED, Outcome.UNKNOWN)
 class AudienceRead:
     audience: Audience
     history: list[Publication]
-    """Its publications, oldest first."""
+    """Publications of the audience, oldest first."""
     before_at: datetime | None
-    """When the last read before began; None if there was none."""
+    """When the read before this one began; None if there was none."""
     at: datetime
     """When this read began."""
 
@@ -61,7 +62,7 @@ def explain(
 ) -> None:
     """Set why, by whom and by which operation a version went live.
 
-    `publishes` are those of the version that may have been carried out, newest first.
+    `publishes` are the version's publishes that may have been carried out, newest first.
     """
     version = read.live
     if version is None or version.version_id != publication.version_id:
@@ -75,7 +76,7 @@ def explain(
         if before.version_id == publication.version_id
         and before.reason != PublicationReason.SEEN_AGAIN
     ]
-    # A publish explains the first time that is seen after it was sent, and no later one.
+    # A publish explains only the first publication that is seen after it was sent.
     unused = [
         publish for publish in publishes if not earlier or publish.sent_at >= earlier[-1].seen_at
     ]
@@ -84,7 +85,8 @@ def explain(
     }:
         publication.reason = PublicationReason.SEEN_AGAIN
     elif unused:
-        # An accepted one first; none if dates differ, as the version may be published elsewhere.
+        # Accepted publishes come first. None matches if the dates differ: the version may have been
+        # published elsewhere.
         behind = [publish for publish in unused if has_published(publish, version, read.at)]
         behind.sort(key=lambda publish: publish.outcome != Outcome.ACCEPTED)
         _attribute(publication, next(iter(behind), None), read)
@@ -137,7 +139,7 @@ def _publish_that_returned(
 ) -> Operation | None:
     """Return the publish whose response had the date at which a version went live.
 
-    If the version was published elsewhere before the publish arrived, that was seen first.
+    The version may have been published elsewhere before the publish arrived, and seen live then.
     """
     if not publishes or not version.published_at:
         return None
@@ -149,7 +151,8 @@ def _publish_that_returned(
 def has_published(publish: Operation, version: AudienceVersion, read_at: datetime) -> bool:
     """Return whether a version's dates agree with its publish. Pure.
 
-    Publishing what is queued already changes nothing, so the publish that queued it counts.
+    Publishing a version that is already queued changes nothing, so the publish that queued it
+    counts.
     """
     before, since = publish.before or {}, publish.requested_at - CLOCK_TOLERANCE
     if queued_at := read_date(version.queued_at):
@@ -174,7 +177,7 @@ def may_be_lost(
 
 
 def disown(operation: Operation) -> None:
-    """Take from an operation what it seemed to have published: it certainly didn't."""
+    """Detach the publications of an operation that certainly didn't publish them."""
     publications = Publication.objects.filter(operation=operation)
     if keys := list(publications.values_list("pk", flat=True)):
         publications.update(

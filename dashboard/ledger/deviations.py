@@ -14,15 +14,16 @@ from dashboard.ledger.signals import deviations_found
 from dashboard.texts import redact_secret
 
 MAX_DEVIATIONS = 500
-"""Rows, those of browsers and events not counted."""
+"""Maximum number of rows, not counting those of browsers and events."""
 BROWSER = "Browser"
 """The `operation` of browser reports. Any signed-in user can forge them."""
 MAX_BROWSER_REPORTS = 100
-"""Rows of browser reports, counted apart so that they never displace the service's."""
+"""Maximum number of rows of browser reports, counted apart so that they never displace the
+service's."""
 EVENTS = "Webhook events"
 """The `operation` of events that were received. Without a signature, anybody can forge them."""
 MAX_EVENT_NAMES = 20
-"""Rows of unknown events, counted apart for the same reason."""
+"""Maximum number of rows of unknown events, counted apart for the same reason."""
 
 
 @dataclass(frozen=True)

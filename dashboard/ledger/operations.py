@@ -1,8 +1,8 @@
 """Operations: recorded before the call is sent, settled once, never sent twice by accident.
 
-Inserting an operation's key is the lock: whoever inserts it sends, everyone else finds it. The
-outcome of an operation follows from those of its attempts; if they leave it unknown, a check of the
-target may settle it.
+Inserting an operation's key is the lock: the caller that inserts it sends, all others find it. The
+outcome of an operation follows from the outcomes of its attempts. If they leave it unknown, a check
+of the target may settle it.
 """
 
 import json
@@ -55,19 +55,19 @@ class AttemptResult:
     status_code: int | None = None
     response_body: str = ""
     page_id: str = ""
-    """Of the page that was created, if any."""
+    """Id of the page that was created, if any."""
 
 
 @dataclass(frozen=True)
 class Clearance:
-    """What lets an operation be sent where the approval rule needs an approval."""
+    """Grounds for sending an operation although the approval rule covers it."""
 
     approval_id: int | None = None
-    """Of the request for approval."""
+    """Id of the request for approval."""
     digest: str = ""
-    """Of the target as read just before."""
+    """Digest of the target as read just before."""
     emergency_reason: str = ""
-    """As typed by an administrator, instead of an approval."""
+    """Reason that an administrator gave for bypassing the approval."""
 
 
 NO_CLEARANCE = Clearance()
@@ -105,8 +105,8 @@ def publish_key(page_id: str, audience_id: str, version_id: str) -> str:
 def note_restore() -> None:
     """Make all future keys differ from earlier ones, for a ledger restored from a backup.
 
-    What went live before now is not taken for published outside Pressroom either. The change feed
-    begins anew: its id follows from the nonce, and its old positions may be another server's.
+    Versions that went live before now don't count as published outside Pressroom. The change feed
+    starts over: its id follows from the nonce, and its old positions may come from another server.
     """
     values = {"nonce": secrets.token_hex(), "restored_at": clock.now(), "feed_pruned_to": 0}
     with transaction.atomic():
@@ -115,10 +115,10 @@ def note_restore() -> None:
 
 
 def combined_outcome(attempts: Collection[str]) -> Outcome:
-    """Return the outcome of an operation from those of its attempts, one or more.
+    """Return the outcome of an operation from the outcomes of its attempts, at least one.
 
-    An accepted one decides. While any is in flight or unknown, a rejection of another proves
-    nothing: the unknown one may have been executed.
+    An accepted attempt decides. While any attempt is in flight or unknown, a rejected one proves
+    nothing: the other may have been executed.
     """
     order = (Outcome.ACCEPTED, *OPEN, Outcome.REJECTED, Outcome.NOT_SENT)
     return Outcome(min(attempts, key=order.index))
@@ -138,11 +138,12 @@ def begin(
 ) -> tuple[Operation, Attempt | None]:
     """Record an operation and return it with the attempt to send now.
 
-    `reason` is a PublicationReason if it publishes a version; `note` is what a person typed.
+    `reason` is a PublicationReason if the operation publishes a version; `note` is text that a
+    person typed.
 
     The attempt is None if the same request is already recorded: then nothing may be sent. Raises
-    OperationKeyConflictError if the key belongs to another request. Also marks interrupted
-    attempts as unknown.
+    OperationKeyConflictError if the key belongs to another request. Also marks interrupted attempts
+    as unknown.
     """
     mark_interrupted_unknown()
     now = clock.now()
@@ -193,10 +194,11 @@ def is_same_request(
 def begin_retry(operation: Operation, *, actor: User, digest: str = "") -> Attempt | None:
     """Record another attempt with the same key; return None unless the outcome is unknown.
 
-    `digest` is that of the target as read just before.
+    `digest` is the target's, as read just before.
     """
     with transaction.atomic():
-        # The update locks the row until the attempt is inserted: of two users one gets through.
+        # The update locks the row until the attempt is inserted: only one of two users gets
+        # through.
         unknown = Operation.objects.filter(pk=operation.pk, outcome=Outcome.UNKNOWN)
         if not unknown.update(outcome=Outcome.SENDING, changed_at=clock.now()):
             return None
@@ -230,10 +232,10 @@ def end(attempt: Attempt, result: AttemptResult) -> Operation:
 
 
 def settle(operation: Operation, outcome: Outcome, *, detail: str, page_id: str = "") -> Operation:
-    """Record what a check of the target found, and the outcome that follows from it.
+    """Record the result of a check of the target, and the outcome that follows from it.
 
-    `operation` is as it was checked. UNKNOWN leaves the outcome unchanged: the check proved
-    nothing. `page_id` is that of the page found to be created.
+    `operation` is in the state that was checked. UNKNOWN leaves the outcome unchanged: the check
+    proved nothing. `page_id` is the id of the created page, if the check found one.
     """
     now, checked = clock.now(), operation
     with transaction.atomic():
@@ -253,8 +255,8 @@ def settle(operation: Operation, outcome: Outcome, *, detail: str, page_id: str 
 def interrupted(since: datetime | None = None) -> Q:
     """Match operations in flight for longer than a call can take: their outcome is unknown.
 
-    Until a worker or a change has recorded that, they are only shown so.
-    `since` is when a call that may still be in flight began at the earliest.
+    Until a worker or a change records that, they are only shown as unknown. `since` is the earliest
+    start of a call that may still be in flight.
     """
     sending = Attempt.objects.filter(operation=OuterRef("pk"), outcome=Outcome.SENDING)
     since = since or clock.now() - interrupted_after()
@@ -278,10 +280,11 @@ def show_interrupted(operation: Operation, attempts: Sequence[Attempt]) -> None:
 
 
 def mark_interrupted_unknown() -> int:
-    """Mark operations as unknown that are in flight longer than a call can take; return how many.
+    """Mark interrupted operations as unknown; return how many there were.
 
-    A process killed while it waits for the response leaves such attempts. A response that arrives
-    all the same, in a process that was only suspended, still counts. Writes: not for a GET.
+    They have been in flight for longer than a call can take, because their process was killed. If
+    it was only suspended, a response that arrives later still counts. This writes, so don't call it
+    for a GET.
     """
     return mark_unknown(Attempt.objects.filter(sent_at__lte=clock.now() - interrupted_after()))
 
@@ -297,9 +300,9 @@ MARK_INTERRUPTED = WorkerTask(lambda *_: mark_interrupted_unknown(), due=(earlie
 
 
 def mark_unknown(attempts: QuerySet[Attempt]) -> int:
-    """Mark those of some attempts as unknown that are in flight, and operations that end by that.
+    """Mark the attempts in flight as unknown, and operations that have no other in flight.
 
-    Returns how many operations did.
+    Returns the number of operations that were marked.
     """
     stale = attempts.filter(outcome=Outcome.SENDING)
     stuck = list(stale.values_list("operation_id", flat=True))
@@ -332,7 +335,7 @@ def _create_attempt(
 
 
 def _add_to_feed(operation: Operation, actor: User | None = None) -> None:
-    """Add an operation, and the subscription that it changes, which has no page."""
+    """Add an operation to the feed, and the subscription that it changes, which has no page."""
     actor_id = actor.pk if actor else None
     entry = FeedEntry(
         kind=FeedKind.OPERATION,

@@ -1,10 +1,11 @@
 """Delete old settled operations. Source: our choice.
 
-Open operations stay: a user still has to learn their outcome. So do publications and all records of
-objects (pages, audiences, versions, subscriptions): the service can't return them again. A publish
-stays, because the key of the next publish of that version counts the earlier ones, and a repeated
-key would publish nothing; without it, what it published would also seem to be published outside.
-Only the bodies of its responses are deleted.
+Open operations stay: a user still has to learn their outcome. Publications and all records of
+objects (pages, audiences, versions, subscriptions) stay: the service can't return them again.
+
+Publishes stay, and only the bodies of their responses are deleted. The key of a version's next
+publish counts the earlier ones, and a repeated key would publish nothing. Without its publish, a
+version would also seem to be published outside.
 """
 
 from collections.abc import Callable
@@ -25,9 +26,9 @@ BATCH_SIZE = 500
 @dataclass(frozen=True)
 class Prunable:
     operations: int
-    """Settled, other than publishes, each with its attempts."""
+    """Number of settled operations other than publishes, each with its attempts."""
     response_bodies: int
-    """Of publishes."""
+    """Number of response bodies of publishes."""
 
 
 def prunable(before: datetime) -> Prunable:
@@ -35,7 +36,10 @@ def prunable(before: datetime) -> Prunable:
 
 
 def prune(before: datetime) -> Prunable:
-    """Delete it, and return how much that was. Safe while the dashboard or another prune runs."""
+    """Delete what is prunable and return how much.
+
+    Safe while the dashboard or another prune runs.
+    """
     return Prunable(
         in_batches(_prunable_operations(before), lambda rows: rows.delete()),
         in_batches(_prunable_responses(before), lambda rows: rows.update(response_body="")),

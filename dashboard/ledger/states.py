@@ -13,11 +13,11 @@ from dashboard.ledger.models.operations import OperationKind
 
 
 class State(StrEnum):
-    """A state. As text it is its key."""
+    """A state. Its text value is its key."""
 
     label: str
     icon: str
-    """The name of its shape in our sprite."""
+    """Name of its shape in our sprite."""
     tone: str
 
     def __new__(cls, key: str, label: str, icon: str, tone: str) -> Self:
@@ -32,7 +32,7 @@ class State(StrEnum):
 
 
 class VersionState(State):
-    """The state of a version. The keys are the service's statuses, if it has one for it."""
+    """The state of a version. The keys are the service's statuses where it has one."""
 
     DRAFT = "draft", "Draft", "st-draft", "plain"
     PENDING = "pending", "Pending", "st-pending", "info"
@@ -42,18 +42,18 @@ class VersionState(State):
     SUPERSEDED = "superseded", "Superseded", "st-obsolete", "plain"
     """It was live, and a newer version replaced it."""
     ROLLED_BACK = "rolled-back", "Rolled back", "st-rolled-back", "warn"
-    """It was live, and was taken back in favor of an older version."""
+    """It was live, and was rolled back in favor of an older version."""
     CANCELED = "cancelled", "Canceled", "st-cancelled", "plain"
     ARCHIVED = "archived", "Archived", "st-archived", "plain"
     """It was archived, and never live."""
 
 
 VERSION_STATES = {str(state): state for state in VersionState}
-"""Each by its key."""
+"""All version states by key."""
 
 
 class OperationState(State):
-    """The state of an operation. The keys are the outcomes, and those of a publish."""
+    """The state of an operation. The keys are the outcomes, and two more for publishes."""
 
     IN_PROGRESS = "sending", "In progress", "st-processing", "work"
     ACCEPTED = "accepted", "Accepted", "st-published", "ok"
@@ -67,17 +67,17 @@ class OperationState(State):
 
 
 OPERATION_STATES = {str(state): state for state in OperationState}
-"""Each by its key."""
+"""All operation states by key."""
 
 
 def version_state(
     status: str, *, is_live: bool, was_live: bool = False, is_rolled_back: bool = False
 ) -> str:
-    """Return the state of a version with this status; an unknown status as it is.
+    """Return the state of a version with this status; an unknown status is returned unchanged.
 
-    `was_live` tells whether it was live before, as by its `publishedAt`. The service returns only
-    the latest and the live version of an audience, so the status that was last seen of another
-    one may be "published" long after a different version went live.
+    `was_live` is whether it was live before, for example by its `publishedAt`. The service returns
+    only the latest and the live version of an audience. The last seen status of another version may
+    be "published" long after a different one went live.
     """
     if is_live:
         return VersionState.LIVE
@@ -89,9 +89,9 @@ def version_state(
 
 
 def operation_state(operation: Any) -> State:
-    """Return the state of an operation of `with_publications`.
+    """Return the state of an operation from `with_publications`.
 
-    A publish that was accepted has the state of its version: it is not over before that is live.
+    An accepted publish has the state of its version: it isn't over before the version is live.
     """
     state = OPERATION_STATES[operation.outcome]
     if state != OperationState.ACCEPTED or operation.kind != OperationKind.PUBLISH_VERSION:
@@ -105,9 +105,10 @@ def operation_state(operation: Any) -> State:
 
 
 def time_to_live(operation: Any) -> timedelta | None:
-    """Return the time from a request until its version was live; None if it wasn't, or by another.
+    """Return the time from a publish request until its version was live.
 
-    `operation` is one of `with_publications`.
+    None if it wasn't live, or if another operation published it. `operation` comes from
+    `with_publications`.
     """
     if operation.live_from is None or operation.live_operation != operation.pk:
         return None

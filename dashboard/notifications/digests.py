@@ -1,4 +1,4 @@
-"""The morning's digest: what a user follows or has not read, once a day by e-mail."""
+"""The daily digest: an e-mail with what a user follows or hasn't read."""
 
 from datetime import date, datetime, timedelta
 
@@ -22,21 +22,21 @@ from dashboard.notifications.quiet_hours import zone_of
 from dashboard.work.tasks import attempt_each
 
 LATEST = timedelta(hours=4)
-"""How long after its hour it is still made; later it waits for the next morning. Our choice."""
+"""How long after its hour a digest is still made; then it waits for the next day. Our choice."""
 FIRST_PERIOD = timedelta(days=1)
 OVERLAP = timedelta(hours=1)
-"""With the time before the last digest: no transaction takes as long."""
+"""Overlap with the period of the last digest. No transaction takes as long."""
 MAX_EVENTS = 500
 
 
 def make_digests(now: datetime) -> int:
-    """Make the digests that are due; return how many. One query if none is, or e-mail is off."""
+    """Make the digests that are due; return how many. One query if none is due."""
     if not is_email_on():
         return 0
     chosen = NotificationSettings.objects.filter(user=OuterRef("pk"))
     users = User.objects.filter(is_active=True).filter(~Q(email="") | Q(preferences__email__gt=""))
     users = users.exclude(Exists(chosen.filter(has_digest=False)))
-    # Null for a default.
+    # Null means the default.
     names = ("time_zone", "digest_hour", "digested_on")
     columns = {f"chosen_{name}": Subquery(chosen.values(name)[:1]) for name in names}
     rows = users.annotate(**columns).values_list("pk", *columns)
@@ -49,7 +49,7 @@ def make_digests(now: datetime) -> int:
 def due_day(
     now: datetime, time_zone: str | None, hour: int | None, digested_on: date | None
 ) -> date | None:
-    """Return the user's date of a digest that is due now, or None. Pure."""
+    """Return the user's date if a digest is due now, else None. Pure."""
     local = now.astimezone(zone_of(time_zone or ""))
     hour = DEFAULT_DIGEST_HOUR if hour is None else hour
     is_hour = hour <= local.hour < hour + LATEST // timedelta(hours=1)
@@ -58,12 +58,12 @@ def due_day(
 
 @transaction.atomic
 def _make_digest(user_id: int, day: date, now: datetime) -> bool:
-    """Make the digest of a day, unless there is one; return whether it has anything to say."""
+    """Make a user's digest unless the day has one; return whether it has any events."""
     NotificationSettings.objects.get_or_create(user_id=user_id)
     chosen = NotificationSettings.objects.select_for_update().get(user_id=user_id)
     if chosen.digested_on == day:
         return False
-    # An event may be committed after a digest, with an earlier time.
+    # An event may be committed after a digest, but with an earlier time.
     since = chosen.digested_at - OVERLAP if chosen.digested_at else now - FIRST_PERIOD
     events = list(events_for(user_id, since)[:MAX_EVENTS])
     chosen.digested_on, chosen.digested_at = day, now
@@ -83,9 +83,9 @@ def _make_digest(user_id: int, day: date, now: datetime) -> bool:
 
 
 def events_for(user_id: int, since: datetime) -> QuerySet[Event]:
-    """Return what a user follows, or was notified of and has not read, since a time.
+    """Return events since a time that a user follows, or was notified of and hasn't read.
 
-    Not what an earlier digest has had.
+    Events of an earlier digest are left out.
     """
     in_digests = DeliveryItem.objects.filter(
         event=OuterRef("pk"), user=user_id, delivery__digest_on__isnull=False

@@ -1,4 +1,4 @@
-"""E-mails: whether they are on, and how one is made and sent."""
+"""E-mails: whether they are on, how they are made and how they are sent."""
 
 import smtplib
 import time
@@ -15,11 +15,11 @@ from dashboard.notifications.messages import OutgoingMessage, link_to, link_to_p
 from dashboard.work.deliveries import DeliveryResult
 
 MAX_SUBJECT = 150
-"""Characters."""
+"""Maximum length of a subject, in characters."""
 STEPS = 3
-"""A whole conversation with the mail server takes at most so many times EMAIL_TIMEOUT."""
+"""A whole conversation with the mail server takes at most this many times EMAIL_TIMEOUT."""
 SETTINGS_PAGE, HISTORY_PAGE = "notification-settings", "notification-list"
-"""Names of URLs."""
+"""URL names."""
 
 
 class _Replies:
@@ -30,7 +30,7 @@ class _Replies:
         self._read = b""
 
     def readline(self, limit: int) -> bytes:
-        """Return a line, or what there is of it at the end. Raises TimeoutError."""
+        """Return a line, or the rest if the connection ends. Raises TimeoutError."""
         while b"\n" not in self._read and len(self._read) < limit:
             remaining = self._deadline - time.monotonic()
             if remaining <= 0:
@@ -49,7 +49,7 @@ class _Replies:
 
 
 class _InTimeMixin(smtplib.SMTP):
-    """Ends a conversation in time, also with a server that sends a byte at a time."""
+    """Ends a conversation at a deadline, even if the server sends a byte at a time."""
 
     def connect(self, *args: Any, **options: Any) -> tuple[int, bytes]:
         self._deadline = time.monotonic() + STEPS * settings.EMAIL_TIMEOUT
@@ -66,7 +66,7 @@ class _SecureSMTP(_InTimeMixin, smtplib.SMTP_SSL):
 
 
 class SMTPBackend(smtp.EmailBackend):
-    """Django's, with a time limit for the whole of a conversation."""
+    """Django's backend, with a time limit for the whole conversation."""
 
     @property
     def connection_class(self) -> type[smtplib.SMTP]:

@@ -1,4 +1,4 @@
-"""Notify of changes of what users follow, as the ledger records them."""
+"""Notify followers of the changes to pages and audiences that the ledger records."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -13,17 +13,17 @@ from dashboard.notifications.recording import Draft, Subject, digest_of, record_
 
 KIND = "followed_changed"
 MAX_NAMES = 3
-"""Of changed audiences in a sentence; the others are counted."""
+"""Number of changed audiences named in a sentence; the others are counted."""
 NEW_FOR = timedelta(days=1)
-"""An audience that was created earlier, and is seen for the first time, is not new."""
+"""An audience created longer ago isn't reported as new when it is seen for the first time."""
 
 
 class AudienceChange(NamedTuple):
     audience: AudienceRecord
     words: list[str]
-    """Such as "version 6 is live"."""
+    """What changed, such as "version 6 is live"."""
     before_at: str
-    """When it changed before: two processes that notice the same change have the same."""
+    """When it changed before. Two processes that notice the same change have the same value."""
 
     @property
     def name(self) -> str:
@@ -54,7 +54,7 @@ def on_pages_changed(changes: Sequence[tuple[Any, PageRecord]], **_: Any) -> Non
 def on_audiences_changed(
     page_id: str, changes: Sequence[tuple[Any, AudienceRecord]], **_: Any
 ) -> None:
-    """Notify of changed audiences: each one's followers, and in one event those of the page."""
+    """Notify the followers of each changed audience, and the page's followers in one event."""
     news = [
         AudienceChange(audience, words, str(before.changed_at) if before else "")
         for before, audience in changes

@@ -1,7 +1,7 @@
 """The tables of notifications: preferences and webhooks, events, and the outbox.
 
-A worker records an item of the outbox for each recipient of an event. It makes one message, a
-delivery, of the items of one recipient, and sends it until it arrives.
+A worker adds an outbox item for each recipient of an event. It combines the items of a recipient
+into one message, a delivery, and sends it until it arrives or is given up.
 """
 
 import secrets
@@ -20,7 +20,7 @@ DEFAULT_DIGEST_HOUR = 8
 class NotificationError(Exception):
     """Invalid input: nothing was changed.
 
-    `str(error)` is a sentence for the user, `field` the name of the input it belongs to, or "".
+    `str(error)` is a sentence for the user, and `field` names the input it belongs to, or is "".
     """
 
     def __init__(self, sentence: str, *, field: str = "") -> None:
@@ -37,7 +37,7 @@ class Channel(models.TextChoices):
 
 
 class Preference(models.Model):
-    """One cell of a user's matrix that differs from the default, or did once."""
+    """A saved cell of a user's matrix. Without a row, the default applies."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     kind = models.CharField(max_length=32)
@@ -58,9 +58,9 @@ class Preference(models.Model):
 
 
 class Follow(models.Model):
-    """One user follows a page or an audience.
+    """A page or an audience that a user follows.
 
-    Ids are text of any length (spec), so it is joined with records by them.
+    Ids are text of any length (spec). There are no foreign keys; records are joined by these ids.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -83,23 +83,23 @@ class Follow(models.Model):
 
 
 class NotificationSettings(models.Model):
-    """When a user is notified. Without a row, all are the defaults."""
+    """When a user is notified. Without a row, the defaults apply."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
     )
     time_zone = models.CharField(max_length=64, blank=True)
-    """Of the quiet hours and the digest, by its name in the IANA database; empty for UTC."""
+    """Time zone of the quiet hours and the digest, by its IANA name; empty for UTC."""
     quiet_from = models.TimeField(null=True)
-    """When quiet hours begin each day; null without any. They may end on the next day."""
+    """When quiet hours begin each day; null if there are none. They may end on the next day."""
     quiet_to = models.TimeField(null=True)
     has_digest = models.BooleanField(default=True)
     digest_hour = models.PositiveSmallIntegerField(default=DEFAULT_DIGEST_HOUR)
-    """0 to 23, in the time zone."""
+    """Hour of the digest, 0 to 23, in the time zone."""
     digested_on = models.DateField(null=True)
     """The user's date of the last digest, whether or not it had anything to say."""
     digested_at = models.DateTimeField(null=True)
-    """When that digest was made: the next one begins shortly before."""
+    """When that digest was made. The next one covers events from shortly before then."""
 
     class Meta:
         verbose_name_plural = "notification settings"
@@ -116,22 +116,22 @@ class WebhookFormat(models.TextChoices):
 
 
 class WebhookTarget(models.Model):
-    """A URL that is notified: of what concerns one user, or a team."""
+    """A URL that receives the notifications of a user or a team."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+"
     )
-    """Null for a team's."""
+    """Owner of the webhook; null for a team's."""
     form_key = models.CharField(max_length=64, unique=True, default=secrets.token_hex)
-    """Of the form that made it, or of its own."""
+    """Key of the form that added it, or a random one."""
     name = models.CharField(max_length=100)
     url = models.TextField()
-    """For Slack's format it is a secret itself: shown to those who may change it only."""
+    """In Slack's format, the URL is a secret. It is shown only to those who may change it."""
     format = models.CharField(max_length=8, choices=WebhookFormat)
     secret = EncryptedText(blank=True)
-    """Signs the body of the signed format; encrypted, and empty for Slack's."""
+    """Encrypted secret that signs the body; empty for Slack's format."""
     kinds = models.JSONField(default=list)
-    """Names of the kinds that a team's is notified of; a user's follows the user's matrix."""
+    """Names of the kinds that a team's webhook gets. A user's webhook follows the user's matrix."""
     is_active = models.BooleanField(default=True)
     off_reason = models.TextField(blank=True)
     """Why Pressroom turned it off, in a sentence; empty unless it did."""
@@ -150,20 +150,20 @@ MAX_KEY = 200
 
 
 class Event(ClaimedRow):
-    """Something that happened, once. Ids, names and numbers only: no text of an agent or a person.
+    """Something that happened once. It has ids, names and numbers, but no text of agents or people.
 
-    A worker claims it to notify its recipients. Ids of the service are text of any length (spec);
-    those of ours are no foreign keys: an event outlives its subject, and is recorded even if that
-    is deleted at the same moment.
+    A worker claims it to notify its recipients. Ids of the service are text of any length (spec).
+    Our own ids aren't foreign keys: an event outlives its subject, and is recorded even if its
+    subject is deleted at the same moment.
     """
 
     kind = models.CharField(max_length=32)
     """A name of `kinds.KINDS`."""
     key = models.CharField(max_length=MAX_KEY, unique=True)
-    """Identifies what happened: to notice it again, in any process, records nothing."""
+    """Identifies what happened. Recording the same key again, in any process, has no effect."""
     at = models.DateTimeField()
     actor_id = models.BigIntegerField(null=True)
-    """The user who did it; null if none did, such as when a service is unreachable."""
+    """The user who did it; null if nobody did, such as when the service is unreachable."""
     actor_name = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
     """The name at that time; it outlives the account."""
     owner_ids = models.JSONField(default=list)
@@ -177,15 +177,15 @@ class Event(ClaimedRow):
     approval_id = models.BigIntegerField(null=True)
 
     path = models.TextField()
-    """Of the page that shows it, such as `/releases/7/`."""
+    """Path of the page that shows it, such as `/releases/7/`."""
     facts = models.JSONField(default=dict)
-    """Names and numbers for the sentence of its kind."""
+    """Names and numbers that fill the sentence of its kind."""
 
     class Meta:
         ordering = ["-at", "-pk"]
         default_permissions = ()
         indexes = [
-            # The daily digest, and `manage.py prune`.
+            # For the daily digest and `manage.py prune`.
             models.Index(fields=["at"]),
             models.Index(
                 name="events_to_notify_of",
@@ -199,7 +199,7 @@ class Event(ClaimedRow):
 
 
 class Notification(models.Model):
-    """An event in the notifications of one user: the channel *in Pressroom*, and the history."""
+    """An event in one user's notifications: the channel *In Pressroom* and the history."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="notifications")
@@ -214,7 +214,7 @@ class Notification(models.Model):
         ]
         indexes = [
             models.Index(fields=["user", "-id"]),
-            # The count of the bell, on every page.
+            # For the count of the bell on every page.
             models.Index(
                 name="unread_notifications", fields=["user"], condition=models.Q(read_at=None)
             ),
@@ -226,12 +226,12 @@ class Notification(models.Model):
 
 class DeliveryState(models.TextChoices):
     WAITING = "waiting", "Waiting"
-    """For its first attempt, or the next one."""
+    """Waiting for its first or next attempt."""
     SENT = "sent", "Sent"
     GIVEN_UP = "given_up", "Given up"
-    """No attempt succeeded in three days, or none ever can."""
+    """No attempt succeeded within three days, or none can succeed."""
     DROPPED = "dropped", "Not sent"
-    """After a restore: it may have been sent after the backup."""
+    """Dropped by a restore, as it may have been sent after the backup."""
 
 
 class Delivery(DeliveryRow):
@@ -247,22 +247,22 @@ class Delivery(DeliveryRow):
     )
     """The recipient of a webhook; null for an e-mail."""
     message_id = models.CharField(max_length=64, unique=True)
-    """The same in every attempt, so that the recipient can tell a repeated message."""
+    """The same in every attempt, so that the recipient recognizes a repeated message."""
     digest_on = models.DateField(null=True)
-    """The user's date, of a daily digest."""
+    """The user's date of a daily digest; null for all other messages."""
     new_address = models.EmailField(blank=True, max_length=254)
-    """Where a link goes that confirms this address of the user; empty for all other messages."""
+    """New address of the user, which the link in this message confirms; empty for all others."""
     tested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+"
     )
-    """The user who waits for its result, of a test message; null for all others."""
+    """The user who waits for the result of a test message; null for all others."""
     created_at = models.DateTimeField()
 
     state = models.CharField(max_length=8, choices=DeliveryState, default=DeliveryState.WAITING)
     attempts = models.PositiveIntegerField(default=0)
     attempted_at = models.DateTimeField(null=True)
     status_code = models.PositiveIntegerField(null=True)
-    """Of the last attempt, by HTTP or SMTP; null if there was no response."""
+    """Status code of the last attempt's HTTP or SMTP response; null if there was none."""
     sent_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -304,9 +304,9 @@ class DeliveryAttempt(models.Model):
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="attempt_log")
     at = models.DateTimeField()
     status_code = models.PositiveIntegerField(null=True)
-    """Of the response, by HTTP or SMTP; null if there was none."""
+    """Status code of the HTTP or SMTP response; null if there was none."""
     problem = models.TextField(blank=True)
-    """What it failed for, in a sentence; empty if it succeeded."""
+    """Why it failed, in a sentence; empty if it succeeded."""
 
     class Meta:
         ordering = ["-pk"]
@@ -324,11 +324,11 @@ class DeliveryItem(models.Model):
     )
     target = models.ForeignKey(WebhookTarget, null=True, on_delete=models.CASCADE, related_name="+")
     due_at = models.DateTimeField()
-    """When it can be put into a message: after the bundling window, and the quiet hours."""
+    """When it may go into a message: after the bundling window and the quiet hours."""
     delivery = models.ForeignKey(
         Delivery, null=True, on_delete=models.CASCADE, related_name="items"
     )
-    """The message that has it; null until there is one."""
+    """The message that contains it; null until there is one."""
 
     class Meta:
         ordering = ["pk"]

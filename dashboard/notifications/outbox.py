@@ -1,7 +1,8 @@
-"""The outbox: make messages of what is due, record the results of attempts, and list them.
+"""The outbox: make messages of due items, record the results of attempts, and list messages.
 
-Any number of workers may run. A recipient's row is locked while a message is made of its items.
-What a killed worker was sending is sent again when its claim has ended, with the same id.
+Any number of workers may run. A recipient's row is locked while a message is made of its items. If
+a worker is killed while it sends a message, the message is sent again after the claim has ended,
+with the same id.
 """
 
 from datetime import datetime, timedelta
@@ -34,7 +35,7 @@ BLOCKED_FOR = timedelta(minutes=5)
 
 
 def bundle(channel: Channel, now: datetime) -> int:
-    """Make messages of what is due by a channel; return how many. One query if nothing is."""
+    """Make messages of a channel's due items; return how many. One query if nothing is due."""
     due = _unsent_items(channel).filter(due_at__lte=now).order_by()
     recipients = list(due.values_list("user_id", "target_id").distinct())
     bundles: list[bool] = []
@@ -47,7 +48,7 @@ def bundle(channel: Channel, now: datetime) -> int:
 
 
 def _put_off(items: QuerySet[DeliveryItem], now: datetime) -> None:
-    """Let items wait that no message could be made of; after some days they are dropped."""
+    """Postpone items that no message could be made of. Drop those older than RETRIED_FOR."""
     items.filter(event__at__lt=now - RETRIED_FOR).delete()
     items.update(due_at=now + BLOCKED_FOR)
 
@@ -64,12 +65,12 @@ def _unsent_items(channel: Channel) -> QuerySet[DeliveryItem]:
 def _bundle_of(
     channel: Channel, user_id: int | None, target_id: int | None, *, now: datetime
 ) -> bool:
-    """Make one message of what is due to a recipient; return whether there is one now."""
+    """Make one message of a recipient's due items; return whether one was made."""
     rows: QuerySet[Any] = User.objects.filter(pk=user_id or 0)
     if target_id:
         rows = WebhookTarget.objects.filter(pk=target_id)
     can_skip = connection.features.has_select_for_update_skip_locked
-    # Not its key: events that refer to it are recorded meanwhile.
+    # Don't lock its key: rows that refer to it are recorded meanwhile.
     locked = rows.select_for_update(skip_locked=can_skip, no_key=True)
     if not locked.order_by("pk").values_list("pk", flat=True):
         return False
@@ -86,7 +87,7 @@ def _bundle_of(
         digest_on=None,
         new_address="",
     )
-    # Until an earlier message is tried again, so that all since then is one message.
+    # Wait until an earlier message is tried again, so that all items since then form one message.
     if blocked_until := failing.values_list("wake_at", flat=True).first():
         items.filter(pk__in=due).update(due_at=min(blocked_until, now + BLOCKED_FOR))
         return False
@@ -99,7 +100,7 @@ def _bundle_of(
 def new_delivery(
     channel: Channel, *, now: datetime, user_id: int | None = None, target_id: int | None = None
 ) -> Delivery:
-    """Return a message, not saved, that is to be sent at once."""
+    """Return an unsaved message that is due at once."""
     return Delivery(
         channel=channel,
         user_id=user_id if target_id is None else None,
@@ -112,7 +113,7 @@ def new_delivery(
 
 
 def due_receivers(now: datetime) -> list[DueReceiver]:
-    """Return the targets to which a message is due. One query."""
+    """Return the webhook targets that have a due message. One query."""
     due = Delivery.objects.filter(channel=Channel.WEBHOOK, wake_at__lte=now).order_by()
     rows = due.values_list("target", "target__url", "target__user").annotate(Min("wake_at"))
     return [
@@ -149,7 +150,7 @@ def record_result(claim: Claim[Delivery], result: DeliveryResult) -> None:
 
 
 def earliest_item(channel: str) -> "QuerySet[DeliveryItem, Any]":
-    """Return the time when something is first to be made into a message of a channel."""
+    """Return a query of the time when a channel's first item is due to go into a message."""
     unsent = DeliveryItem.objects.filter(channel=channel, delivery=None).order_by("due_at")
     return unsent.values_list("due_at", named=True)[:1]
 
@@ -157,29 +158,26 @@ def earliest_item(channel: str) -> "QuerySet[DeliveryItem, Any]":
 def list_deliveries() -> QuerySet[Delivery]:
     """Return deliveries of events, newest first, with user and target; `items` has the events.
 
-    Tests are left out, and links to new addresses.
+    Test messages and confirmation links are left out.
     """
     of_events = Delivery.objects.filter(tested_by=None, new_address="")
     return of_events.select_related("user", "target")
 
 
 def delivery_counts() -> dict[str, int]:
-    """Return the number of deliveries of events, of each state that has any. One query."""
+    """Return the number of deliveries of events in each state that has any. One query."""
     states = list_deliveries().order_by().values_list("state")
     return dict(states.annotate(Count("pk")))
 
 
 def send_again(delivery: Delivery) -> bool:
-    """Have a worker send a delivery now; return False if one is sending it at this moment."""
+    """Have a worker send a delivery now; return False if a worker is sending it already."""
     deliveries = Delivery.objects.filter(pk=delivery.pk)
     return bool(send_all_again(deliveries, retried_for=RETRIED_FOR, sent_at=None))
 
 
 def oldest_waiting() -> dict[str, datetime | None]:
-    """Return when the oldest message that is still to be delivered was made, by channel, or None.
-
-    One query.
-    """
+    """Return when the oldest waiting message of each channel was made, or None. One query."""
     waiting = Delivery.objects.filter(state=DeliveryState.WAITING).order_by()
     oldest = dict(waiting.values_list("channel").annotate(Min("created_at")))
     return {str(channel): oldest.get(channel) for channel in (Channel.EMAIL, Channel.WEBHOOK)}

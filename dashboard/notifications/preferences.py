@@ -20,7 +20,7 @@ from dashboard.notifications.models import (
 )
 
 MAX_FOLLOWS = 200
-"""Per user. Source: our choice."""
+"""Pages and audiences that a user may follow. Source: our choice."""
 
 
 def read_matrix(user: User) -> set[tuple[str, str]]:
@@ -67,9 +67,9 @@ def save_settings(
     has_digest: bool,
     digest_hour: int,
 ) -> NotificationSettings:
-    """Save quiet hours and digest, in a time zone by its name in the IANA database.
+    """Save quiet hours and the digest. `time_zone` is an IANA name.
 
-    Raises NotificationError with the `field` that is invalid.
+    Raises NotificationError with the invalid `field`.
     """
     if time_zone not in available_timezones():
         raise NotificationError("Choose a time zone.", field="time_zone")
@@ -97,9 +97,9 @@ def save_settings(
 
 @transaction.atomic
 def follow(user: User, page_id: str, audience_id: str = "") -> None:
-    """Follow a page, or one audience of it, unless the user does.
+    """Follow a page or one of its audiences. Does nothing if the user follows it already.
 
-    The caller checks that it exists. Raises NotificationError if the user follows too much.
+    The caller checks that it exists. Raises NotificationError at the limit of MAX_FOLLOWS.
     """
     is_full = not has_room(list_follows(user), at_most=MAX_FOLLOWS)
     _, is_new = Follow.objects.get_or_create(

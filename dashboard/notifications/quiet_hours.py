@@ -1,4 +1,4 @@
-"""When an event may be sent by e-mail and webhook: after the window, and the quiet hours. Pure."""
+"""When an event may be sent by e-mail and webhook: after the window and quiet hours. Pure."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -8,7 +8,7 @@ from dashboard.notifications.models import NotificationSettings
 
 
 def zone_of(name: str) -> ZoneInfo:
-    """Return a time zone by its name; UTC for none, or one that is unknown here."""
+    """Return a time zone by its name; UTC if the name is empty or unknown."""
     try:
         return ZoneInfo(name or "UTC")
     except (ZoneInfoNotFoundError, ValueError):
@@ -18,8 +18,7 @@ def zone_of(name: str) -> ZoneInfo:
 def end_of_quiet(chosen: NotificationSettings, now: datetime) -> datetime | None:
     """Return when the current quiet hours end, or None outside them.
 
-    They begin and end by the clock of the zone: the night in which clocks change is longer or
-    shorter.
+    They begin and end by local time, so a night when clocks change is longer or shorter.
     """
     start, end = chosen.quiet_from, chosen.quiet_to
     if start is None or end is None or start == end:
@@ -46,10 +45,10 @@ def due_at(
 def is_ready(
     due: Iterable[datetime], now: datetime, *, window: timedelta, longest: timedelta
 ) -> bool:
-    """Return whether the items of one recipient, due then, may be put into one message now.
+    """Return whether one recipient's items, due at these times, may go into one message now.
 
-    They wait until nothing more has come for the window, at most for the longest time after the
-    first. What is due later than a window from now waits for quiet hours, and doesn't count.
+    They wait until nothing has been added for `window`, but at most `longest` after the first.
+    Items due later than `window` from now wait for quiet hours and don't count.
     """
     current = [at for at in due if at <= now + window]
     if not current or min(current) > now:

@@ -1,6 +1,6 @@
-"""Find the recipients of an event: a task of `manage.py worker`.
+"""Find the recipients of events: a task of `manage.py worker`.
 
-Each event has a transaction of its own. What is deleted at that moment has it tried again.
+Each event has its own transaction. If a row it needs is deleted meanwhile, it is tried again.
 """
 
 from collections.abc import Iterator
@@ -76,7 +76,7 @@ def _notify(claim: Claim[Event]) -> None:
 
 
 def _record_error(claim: Claim[Event]) -> None:
-    """Have it tried again once it is twice as old; give it up after RETRIED_FOR."""
+    """Retry an event when it is twice as old; give it up after RETRIED_FOR."""
     now = clock.now()
     age = now - claim.row.at
     claim.let_go(None if age > RETRIED_FOR else now + max(age, back_off(1)))
@@ -107,23 +107,23 @@ def _recipients(kind: Kind, event: Event) -> list[User]:
 
 
 def _approvers(event: Event) -> list[User]:
-    """Return who may decide a request, or might have approved what was sent without one."""
+    """Return users who may decide a request, or could have approved an emergency publish."""
     if event.approval_id is None:
         return [*users_with(PERMISSIONS[ApprovalKind.PUBLISH]), *users_with(MANAGE_APPROVALS)]
-    # Locked: the decision marks the notifications as read.
+    # Lock the request: its decision marks the notifications as read.
     approvals = ApprovalRequest.objects.select_for_update(no_key=True)
     approval = approvals.filter(pk=event.approval_id).first()
     return approvers_of(approval) if approval and approval.is_open else []
 
 
 def users_with(permission: str) -> QuerySet[User]:
-    """Return the active users who have a permission, by themselves or by a group."""
+    """Return the active users who have a permission, directly or through a group."""
     users: QuerySet[User] = User.objects.with_perm(permission, backend=BACKEND)
     return users.select_related("preferences")
 
 
 def approvers_of(approval: ApprovalRequest) -> list[User]:
-    """Return who may approve a request, other accounts of the same person left out."""
+    """Return the users who may approve a request, except other accounts of its requester."""
     requester = approval.requested_by
     return [
         user
@@ -133,7 +133,7 @@ def approvers_of(approval: ApprovalRequest) -> list[User]:
 
 
 def unreachable_approvers(approval: ApprovalRequest) -> list[str]:
-    """Return the names of those who may approve a request and have no address for e-mail."""
+    """Return the names of approvers of a request who have no e-mail address."""
     if not is_email_on():
         return []
     return [user.get_username() for user in approvers_of(approval) if not email_address_of(user)]

@@ -1,7 +1,7 @@
-"""Notice what becomes true as time passes, in a worker, once a minute.
+"""Checks that a worker runs once a minute, for what happens by the passing of time.
 
-Several workers may notice the same: the key of the event is unique, and what has to be known from
-one time to the next is in the database.
+Several workers may notice the same. An event's key is unique, and all state between two checks is
+in the database.
 """
 
 import threading
@@ -51,17 +51,17 @@ from dashboard.work.tasks import WorkerTask, attempt_each
 UNREACHABLE_AFTER = timedelta(minutes=5)
 """Source: our choice."""
 WATCH_S = CHECKED_EVERY.total_seconds()
-"""Between two checks, beside what each takes."""
+"""Seconds between two checks, not counting the time that a check takes."""
 FOLLOWED_FOR = timedelta(hours=2)
-"""A publish that was sent earlier is not looked at any more."""
+"""Publishes that were sent longer ago aren't watched."""
 FORGOTTEN = timedelta(days=1)
-"""A schedule that was missed earlier, and a request that expired earlier, are no news."""
+"""Schedules missed and requests expired longer ago aren't reported."""
 SOONEST_STUCK = timedelta(seconds=10)
 MAX_READS = 5
-"""Audiences that are read again at one time, to see whether a publish is stuck."""
+"""Audiences read again in one check, to see whether a publish is stuck."""
 MIN_SILENCE = timedelta(hours=1)
 MIN_RECEIVED, MAX_RECEIVED = 20, 1_000
-"""Events of the receiver, to say what is usual."""
+"""Number of received events that tell the usual pause: at least, at most."""
 
 
 def watch_schedules(now: datetime) -> None:
@@ -71,16 +71,16 @@ def watch_schedules(now: datetime) -> None:
 
 
 def watch_approvals(now: datetime) -> None:
-    """Notify of requests that have expired; that of a release is also ended by its worker."""
+    """Notify of expired requests. A release's worker also ends the request of its release."""
     lately = (now - FORGOTTEN, now)
     approvals = ApprovalRequest.objects.filter(state=RequestState.OPEN, expires_at__range=lately)
     attempt_each(approvals, record_expired)
 
 
 def watch_publishes(now: datetime) -> None:
-    """Notify of publishes that take longer than 95% of those before.
+    """Notify of publishes that take longer than 95% of earlier ones.
 
-    The audience is read again first: perhaps the version went live, and was not read since.
+    The audience is read again first, as the version may have gone live since the last read.
     """
     version = VersionRecord.objects.filter(
         page_id=OuterRef("page_id"),
@@ -116,7 +116,7 @@ def watch_publishes(now: datetime) -> None:
         if progress.stage == Stage.IN_PROGRESS and progress.is_long:
             _record_stuck(operation, progress, usual)
 
-    # Others each time: one that isn't stuck may stay among them.
+    # Start at another one each time, as publishes that aren't stuck may stay in the list.
     start = int(now.timestamp() / WATCH_S) * MAX_READS % max(1, len(fresh))
     attempt_each([*fresh[start:], *fresh[:start]][:MAX_READS], watch)
 
@@ -140,9 +140,10 @@ def _stuck_key(operation: Operation) -> str:
 
 
 def watch_service(now: datetime) -> None:
-    """Call the service, and as often as begins an outage if it fails; notify of a long one.
+    """Check whether the service responds, and notify of a long outage.
 
-    What each call returns is noted by the client.
+    A failed call is repeated, so that FAILURE_THRESHOLD failures begin an outage. The client
+    records the result of each call.
     """
     for _ in range(FAILURE_THRESHOLD):
         try:
@@ -156,7 +157,10 @@ def watch_service(now: datetime) -> None:
 
 
 def report_outage(now: datetime) -> None:
-    """Notify when the service was out for 5 minutes, and when it is back. Workers share one row."""
+    """Notify when the service has been out for 5 minutes, and when it is back.
+
+    Workers share one row.
+    """
     with transaction.atomic():
         state = ServiceState.objects.select_for_update().exclude(began_at=None).first()
         if state is None or state.began_at is None:
@@ -200,11 +204,11 @@ def _hours(duration: timedelta) -> float:
 
 
 LEDGER_WATCHES = (watch_schedules, watch_approvals, watch_receiver, make_digests)
-"""They need no call of the service."""
+"""Watches that don't call the service."""
 
 
 def _look_at_service(_worker_id: str, stop: threading.Event) -> None:
-    # The built-in API is this same process: it can't be unreachable.
+    # The built-in API runs in this process, so it can't be unreachable.
     watches = () if settings.EMBEDDED_API else (watch_service,)
     _look((*watches, watch_publishes), stop)
 
@@ -216,4 +220,4 @@ def _look(watches: Iterable[Callable[[datetime], object]], stop: threading.Event
 
 WATCH = WorkerTask(lambda _, stop: _look(LEDGER_WATCHES, stop), every_s=WATCH_S)
 WATCH_SERVICE = WorkerTask(_look_at_service, every_s=WATCH_S)
-"""A service that is slow delays no digest."""
+"""Runs apart from WATCH, so that a slow service doesn't delay digests."""

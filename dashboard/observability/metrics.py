@@ -1,7 +1,7 @@
 """Count requests, calls of the service and operations for Prometheus, if METRICS_TOKEN is set.
 
-Each worker process counts for itself. prometheus-client reads its environment when it is imported,
-so with several processes that must happen in a worker, after the fork: its imports are late.
+Each worker process has its own counts. prometheus-client reads its environment when it is imported.
+With several processes, the import must happen in a worker after the fork, so it is late.
 """
 
 import os
@@ -26,7 +26,7 @@ SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
 class Metrics:
-    """All metrics of this process. Labels never have names of persons, or ids."""
+    """All metrics of this process. Labels never contain people's names or IDs."""
 
     def __init__(self) -> None:
         from prometheus_client import CollectorRegistry, Counter, Histogram
@@ -55,7 +55,7 @@ def get_metrics() -> Metrics:
 
 
 def exposition(state: "Collector") -> bytes:
-    """Return the current state and the counts of all processes, in Prometheus' text format."""
+    """Return the current state and the counts of all processes in Prometheus' text format."""
     from prometheus_client import CollectorRegistry, generate_latest
 
     state_registry = CollectorRegistry()
@@ -71,7 +71,7 @@ def exposition(state: "Collector") -> bytes:
 
 def count_request(method: str, view: str, status: int, took_s: float) -> None:
     if metrics := _metrics():
-        # Clients may send any word as method, and each would make a new series.
+        # Clients may send any word as the method, and each would add a time series.
         verb = method if method in {"GET", "HEAD", "POST"} else "other"
         metrics.requests.labels(verb, view, status).inc()
         metrics.request_seconds.labels(view).observe(took_s)

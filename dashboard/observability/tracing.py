@@ -1,8 +1,8 @@
 """Traces, if the environment names an OpenTelemetry collector (OTEL_EXPORTER_OTLP_ENDPOINT).
 
-OpenTelemetry's package for WSGI makes a span of each request. Its package for httpx is not used: a
-span would be a single attempt, and quote the message of an exception, which may quote data.
-All packages are imported late: without a collector, tracing costs nothing.
+OpenTelemetry's WSGI package makes a span for each request. Its httpx package is not used: it makes
+a span for each attempt, and records the messages of exceptions, which may quote data.
+All packages are imported late, so that tracing costs nothing without a collector.
 """
 
 import os
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
 STOP_S = 5
-"""Time limit of the last export at a shutdown; the SDK would wait for 30 s."""
+"""Time limit of the last export at shutdown; the SDK would wait for 30 s."""
 SEEN_BY_TRACING = ("REQUEST_METHOD", "HTTP_TRACEPARENT", "HTTP_TRACESTATE")
-"""All that OpenTelemetry may read of a request. The rest has query strings and addresses."""
+"""All that OpenTelemetry may read of a request. The rest includes query strings and addresses."""
 WHOLE_REQUEST = "pressroom.environ"
 UNTRACED_PATHS = ("/static/", "/health/", "/metrics")
-"""Files, and what probes poll every few seconds."""
+"""Paths of files, and paths that probes poll every few seconds."""
 PORTS = {"http": 80, "https": 443}
 
 
 def trace_requests(application: "WSGIApplication") -> "WSGIApplication":
     """Return the application with a span around each request, if there is a collector.
 
-    To be called after the fork, which the exporter's thread would not survive. The SDK reads its
-    own variables (endpoint, headers, sampling, batches).
+    Call it after the fork: the exporter's thread would not survive one. The SDK reads its own
+    variables (endpoint, headers, sampling, batches).
     """
     if not settings.TRACES:
         return application
-    # The stable names of attributes.
+    # Use the stable attribute names.
     os.environ.setdefault("OTEL_SEMCONV_STABILITY_OPT_IN", "http")
     from opentelemetry import trace
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -85,7 +85,7 @@ def current_span() -> "Span | None":
 def describe_request_span(
     request: HttpRequest, notes: RequestNotes, *, view: str, path: str
 ) -> None:
-    """Set the name and the attributes of a request's span: the same facts as in the log."""
+    """Set the name and attributes of a request's span, with the same facts as the log."""
     if not notes.span:
         return
     from opentelemetry.util.http import sanitize_method
@@ -107,7 +107,7 @@ def describe_request_span(
 
 @contextmanager
 def call_span(call: Call) -> Iterator[None]:
-    """Start a span for a call of the service, its retries included, if its request has one."""
+    """Start a span for a call of the service, including its retries, if the request is traced."""
     notes = current_notes()
     if not notes or not notes.span:
         yield
@@ -117,7 +117,7 @@ def call_span(call: Call) -> Iterator[None]:
     service = urlsplit(settings.SERVICE_URL or "")
     with get_tracer("pressroom").start_as_current_span(
         call.operation,
-        # A call may be made in a thread of its own.
+        # The call may run in another thread, which does not have the current span.
         context=set_span_in_context(notes.span),
         kind=SpanKind.CLIENT,
         attributes={
@@ -127,7 +127,7 @@ def call_span(call: Call) -> Iterator[None]:
             "server.address": service.hostname or "",
             "server.port": service.port or PORTS.get(service.scheme, 0),
         },
-        # Its message may quote data.
+        # The message of an exception may quote data.
         record_exception=False,
         set_status_on_exception=False,
     ):
@@ -150,7 +150,7 @@ def describe_call_span(report: CallReport) -> None:
 
 
 def correlation_headers() -> dict[str, str]:
-    """Return the headers by which the service's logs and spans refer to this request and call."""
+    """Return headers with which the service can link its logs and spans to this request."""
     notes = current_notes()
     headers = {REQUEST_ID_HEADER: notes.request_id} if notes else {}
     if settings.TRACES:
@@ -169,7 +169,7 @@ def trace_ids(notes: RequestNotes) -> dict[str, str]:
 
 
 def flush_spans() -> None:
-    """Export the remaining spans before the process ends, for at most STOP_S."""
+    """Export the remaining spans before the process ends, within STOP_S seconds."""
     if not settings.TRACES:
         return
     from opentelemetry.sdk.trace import TracerProvider

@@ -1,1 +1,1 @@
-"""Change the service: recorded first, sent once, checked until settled."""
+"""Changes of the service: each is recorded first, sent once, and checked until settled."""

@@ -1,6 +1,6 @@
 """Send changes of a webhook and new pages once another person has approved them.
 
-They are sent in the name of who requested them.
+They are sent in the requester's name.
 """
 
 import json
@@ -29,8 +29,8 @@ def approve_change(
 ) -> Operation | None:
     """Approve a change, and send it; return its operation, or None if the approval is void.
 
-    Raises ApprovalError if it can't be approved, and APIError if the webhook can't be read: then it
-    is approved, and not sent yet.
+    Raises ApprovalError if it can't be approved. Raises APIError if the webhook can't be read; then
+    it is approved, but not sent yet.
     """
     with locked(approval):
         record_decision(
@@ -42,15 +42,15 @@ def approve_change(
 def send_approved(approval: ApprovalRequest) -> Operation | None:
     """Send an approved change, once; return its operation, or None if the approval is void.
 
-    A webhook is read first, and compared with what was approved. Raises APIError, and ApprovalError
-    if it is not approved.
+    A webhook is read first and compared with what was approved. Raises APIError, or ApprovalError
+    if the change isn't approved.
     """
     _require_approved(approval)
     key, now = approval.operation_key or "", None
     if approval.kind == ApprovalKind.WEBHOOK and operation_by_key(key) is None:
         now = patchable(fetch_subscription(approval.subject["subscription_id"]))
     with transaction.atomic():
-        # Another press of the button may have sent it since, and the webhook differs by that.
+        # A second click may have sent it meanwhile, which changed the webhook.
         approval.refresh_from_db(from_queryset=ApprovalRequest.objects.select_for_update())
         _require_approved(approval)
         if operation := operation_by_key(key):

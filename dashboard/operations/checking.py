@@ -40,13 +40,13 @@ class PublishTarget(NamedTuple):
 @dataclass(frozen=True)
 class VersionSnapshot:
     version: AudienceVersion | None
-    """As last seen; None if it is not recorded."""
+    """The version as last seen; None if it isn't recorded."""
     is_returned: bool
     """Whether the service returned it now: it returns only the latest and the live version."""
     live: AudienceVersion | None
     as_of: datetime
     error: APIError | None = None
-    """The reason why this is not current."""
+    """Why this isn't current."""
 
 
 def check_outcome(operation: Operation) -> Operation:
@@ -73,7 +73,7 @@ def read_version_state(operation: Operation) -> VersionSnapshot:
 
 
 def snapshot_version(target: PublishTarget, reading: ReadResult[AudienceLookup]) -> VersionSnapshot:
-    """Return the state of a version from its audience, or as last seen if that doesn't have it."""
+    """Return the state of a version from its audience, or as last seen if the audience lacks it."""
     audience = reading.value.audience
     # The live version first, as one version may be both.
     listed = (audience.published_version, audience.latest_version)
@@ -129,7 +129,7 @@ def _check_page(operation: Operation) -> Operation:
     earlier = PageRecord.objects.filter(page_id__in=page_ids, first_seen_at__lt=before)
     creations = Operation.objects.filter(kind=OperationKind.CREATE_PAGE).exclude(pk=operation.pk)
     of_others = creations.filter(page_id__in=page_ids)
-    # What was known before the operation, or created by another one.
+    # Pages that were known before the operation, or created
     other_pages = {
         *earlier.values_list("page_id", flat=True),
         *of_others.values_list("page_id", flat=True),

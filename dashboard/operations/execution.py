@@ -47,7 +47,7 @@ def read_operation_key(form: Mapping[str, Any]) -> str:
 
 
 def unused_operation_key(key: str) -> str:
-    """Return the form's own key, or a new one if that is already recorded."""
+    """Return the form's own key, or a new one if it is invalid or already used."""
     is_used = operation_by_key(key) or ApprovalRequest.objects.filter(operation_key=key).exists()
     return key if key and not is_used else str(uuid4())
 
@@ -58,22 +58,20 @@ class ExecutionResult:
     response: WireModel | None
     error: APIError | None
     refusal: str = ""
-    """Why it was not sent for want of a right or an approval, in a sentence."""
+    """Why it wasn't sent, in a sentence, if a permission or an approval is missing."""
 
 
 def send(operation: Operation, attempt: Attempt) -> ExecutionResult:
     """Send a recorded attempt; record its result and the object in the response.
 
-    Every change leaves through here. One whose sender lacks the right, or that lacks the approval
-    of another person, though the rule needs it, is recorded as not sent, with a refusal.
-
-    Any exception but an APIError leaves the attempt open, to be settled later, as after a killed
-    process.
+    Every change is sent here. If the sender lacks the permission, or the approval that the rule
+    needs is missing, the attempt is recorded as not sent, with a refusal. Any exception but an
+    APIError leaves the attempt open. It is settled later, as after a killed process.
     """
     if reason := refusal(operation, attempt):
         result = AttemptResult(Outcome.NOT_SENT, reason)
         return ExecutionResult(_record_result(attempt, result), None, None, reason)
-    # Taken before the age: if the process is suspended from here on, the call's time passes, too.
+    # Taken before the age, so that the call's time includes any suspension from here on.
     begun = time.monotonic()
     if clock.now() - attempt.sent_at > MAX_DELAY:
         result = AttemptResult(Outcome.NOT_SENT, TOO_LATE)
@@ -104,7 +102,7 @@ def send(operation: Operation, attempt: Attempt) -> ExecutionResult:
 
 
 def _call_service(operation: Operation) -> WireModel:
-    """Make the call of an operation. Raises APIError, also if the response is about another one."""
+    """Make the call of an operation. Raises APIError, also if another version was returned."""
     body = operation.body_sent or {}
     match OperationKind(operation.kind):
         case OperationKind.PUBLISH_VERSION:

@@ -47,8 +47,8 @@ def begin_publish(
 ) -> tuple[Operation, Attempt | None]:
     """Record the publish of a version; the attempt is None if its key is already recorded.
 
-    `version` and the `live` version are as read just before, to compare with later. If the version
-    was live before the live one, the operation is a rollback. `note` is what a person typed.
+    `version` and `live` are as read just before, for later comparison. If the version was live
+    earlier than `live`, the operation is a rollback. `note` is what a person typed.
     """
     rolled_back = live if is_rollback(version, live) else None
     return begin(
@@ -77,7 +77,7 @@ class OvertakenError(Exception):
 def begin_reviewed_publish(
     review: PublishReview, *, actor: User, note: str = "", emergency_reason: str = ""
 ) -> tuple[Operation, Attempt | None]:
-    """Record the publish that a user has just reviewed, as `begin_publish`.
+    """Record the publish that a user has just reviewed, like `begin_publish`.
 
     Raises OvertakenError.
     """
@@ -109,8 +109,8 @@ def publish_reviewed(
 def is_other_published_since(target: PublishTarget, since: datetime | None) -> bool:
     """Return whether another version of the audience was published since it was read.
 
-    Call this in the transaction that records a publish: it locks the audience, so that of two
-    versions at the same moment the second one sees the first.
+    Call this in the transaction that records a publish: it locks the audience, so that the second
+    of two simultaneous publishes sees the first.
     """
     lock_audience(target)
     publishes = publishes_of(target.page_id, target.audience_id).filter(requested_at__gte=since)
@@ -142,7 +142,7 @@ def find_publish(target: PublishTarget, operation_key: str) -> Operation | None:
 
 
 def has_changed(review: PublishReview, displayed_digest: str) -> bool:
-    """Return whether the review differs from the one that the form has shown.
+    """Return whether the review differs from the one that the form displayed.
 
     An old form has no `displayed_digest`: it is displayed again if the number has to be typed.
     """
@@ -166,7 +166,7 @@ def may_not_be_listed(last: Operation, version: AudienceVersion) -> bool:
 
 
 def publish_in_progress(review: PublishReview) -> Operation | None:
-    """Return the last publish of the version if it is not over: no other may begin before."""
+    """Return the last publish of the version if it hasn't ended; another may begin only then."""
     last, version, now = review.last, review.snapshot.version, clock.now()
     if last is None or last.is_open:
         return last

@@ -1,6 +1,6 @@
 """Progress of a publish: its stage, its steps, when it is polled, and how long it usually takes.
 
-Pure, but for the typical times, from queued to published, of the versions seen.
+Pure, except for the typical times from queued to published, which come from the versions seen.
 """
 
 import math
@@ -26,16 +26,16 @@ POLLING_PERIOD = timedelta(minutes=30)
 """How long the browser polls after a publish."""
 MIN_POLL_INTERVAL_S, MAX_POLL_INTERVAL_S = 1, 10
 RARE_POLL_INTERVAL_S = 60
-"""Between polls for a version in progress for longer than POLLING_PERIOD."""
+"""Seconds between polls for a version in progress for longer than POLLING_PERIOD."""
 MAX_POLLS = 40
-"""Polls without news for such a version, or for one without a date, before polling stops."""
+"""Polls without news before polling stops, for such a version or one without a date."""
 
 MAX_VERSIONS = 1_000
-"""Of which times are summarized: the latest."""
+"""Number of the latest versions whose times are summarized."""
 MIN_VERSIONS = 5
-"""With fewer, no time is called typical."""
+"""With fewer versions, no time is called typical."""
 DAYS = 14
-"""Of typical times, and in charts; today included."""
+"""Days that typical times and charts cover, including today."""
 CACHE_S = 60
 WENT_LIVE = ("published", "archived")
 ValueT = TypeVar("ValueT", float, timedelta)
@@ -49,9 +49,9 @@ class Stage(StrEnum):
     IN_PROGRESS = "in progress"
     LIVE = "live"
     REPLACED = "replaced"
-    """It went live, and another version did later."""
+    """It went live, and later another version did."""
     OVERTAKEN = "overtaken"
-    """Another was requested later and is live, and the service no longer returns this one."""
+    """Another version, requested later, is live, and the service no longer returns this one."""
     CANCELLED = "cancelled"
     ARCHIVED = "archived"
 
@@ -62,7 +62,7 @@ _ENDED_UNPUBLISHED = {
     Stage.CANCELLED: (VersionState.CANCELED.label, VersionState.CANCELED.icon),
     Stage.ARCHIVED: (VersionState.ARCHIVED.label, VersionState.ARCHIVED.icon),
 }
-"""Stages that end a publish before its version was live, each with the word and shape."""
+"""Stages that end a publish before its version was live, each with its label and icon."""
 FINAL = (Stage.LIVE, Stage.REPLACED, *_ENDED_UNPUBLISHED)
 
 
@@ -117,14 +117,14 @@ class PublishProgress:
     """The version's status at the service; empty if unknown."""
     steps: list[ProgressStep]
     elapsed: timedelta
-    """From the request to the end, or to now."""
+    """Time from the request to the end, or to now."""
     is_long: bool
     """Whether it takes longer than is typical."""
     next_poll_s: int | None
     """Seconds until the next poll; None to stop polling."""
 
     name: str
-    """Such as "version 7"."""
+    """Name of the version, such as "version 7"."""
     is_rollback: bool = False
 
     @property
@@ -159,7 +159,10 @@ def publish_progress(
 
 
 def poll_interval_s(elapsed: timedelta) -> int | None:
-    """Return the seconds until the next poll: a fifth of the elapsed time, 1 to 10."""
+    """Return the seconds until the next poll: a fifth of the elapsed time, from 1 to 10.
+
+    Returns None to stop polling.
+    """
     if elapsed > POLLING_PERIOD:
         return None
     return round(min(MAX_POLL_INTERVAL_S, max(MIN_POLL_INTERVAL_S, elapsed.total_seconds() / 5)))
@@ -168,7 +171,8 @@ def poll_interval_s(elapsed: timedelta) -> int | None:
 def version_poll_interval_s(elapsed: timedelta | None, polls: int) -> int | None:
     """Return the seconds until the next poll for a version in progress; None to stop polling.
 
-    `elapsed` is None if no date says how long it is in progress; `polls` counts those without news.
+    `elapsed` is None if no date says how long it has been in progress. `polls` counts the polls
+    without news.
     """
     wait_s = MAX_POLL_INTERVAL_S if elapsed is None else poll_interval_s(elapsed)
     if elapsed is not None and wait_s:
@@ -190,9 +194,10 @@ def _stage(operation: Operation, snapshot: VersionSnapshot) -> Stage:
         return stage
     live_at = None
     if live:
-        # One that was queued before this version goes live before it, and does not overtake it.
+        # A live version that was queued earlier goes live first, and doesn't overtake this one.
         live_at = live.queued_at if read_date(live.queued_at) else live.published_at
-    # The service returns only the latest and the live version: an earlier one, once it is live.
+    # The service returns only the latest and the live version: an earlier version appears once it
+    # is live.
     is_overtaken = not snapshot.is_returned and _is_since(live_at, operation.requested_at)
     return Stage.OVERTAKEN if is_overtaken else Stage.IN_PROGRESS
 
@@ -242,7 +247,7 @@ def _steps(stage: Stage, version: AudienceVersion | None) -> list[ProgressStep]:
 
 
 def _ended_at(stage: Stage, version: AudienceVersion | None, requested_at: datetime) -> datetime:
-    """Return when the version reached a final stage, or the request if no date says so."""
+    """Return when the version reached a final stage, or the request's time if no date says so."""
     name = "published" if stage in (Stage.LIVE, Stage.REPLACED) else stage.value
     end = read_date(getattr(version, f"{name}_at", None))
     return end if end and end >= requested_at else requested_at
@@ -283,12 +288,12 @@ def typical_times(today: date) -> TypicalTimes | None:
 def recent_queue_times(today: date) -> list[QueueTime]:
     """Return the times of versions published in the 14 days up to today, cached.
 
-    `today` is the viewer's, read once a request: midnight may pass in the middle of it.
+    `today` is the viewer's date. It is read once per request, as midnight may pass meanwhile.
     """
     since = start_of_day(first_day(today))
-    # The first day starts at another time in another zone.
+    # The key has the offset: the first day starts at a different time in each time zone.
     key = f"queue-times:1:{since:%Y%m%d%H%M%z}"
-    # Nothing may be cached, or what another release cached.
+    # The cache may be empty, or filled by another release of Pressroom.
     with suppress(TypeError, ValueError, OverflowError, OSError):
         return [
             QueueTime(datetime.fromtimestamp(published, UTC), timedelta(seconds=took))

@@ -28,9 +28,9 @@ CHANGED_BACK = "its fields are unchanged, but updatedAt isn’t: it was changed 
 
 
 def resend(operation: Operation, *, actor: User, digest: str = "") -> Operation:
-    """Send an operation again with the same key and body, unless it is settled by now.
+    """Send an operation again with the same key and body, unless it has been settled.
 
-    `digest` is that of its target as read just before.
+    `digest` is the hash of its target as read just before.
     """
     attempt = begin_retry(operation, actor=actor, digest=digest)
     if attempt is None:
@@ -44,7 +44,10 @@ def resend_publish(operation: Operation, review: PublishReview, *, actor: User) 
 
 
 def differs_from_sent(operation: Operation, review: PublishReview) -> bool:
-    """Return whether a version or what is live differs from what was sent without an approval."""
+    """Return whether the version or the live version changed since a publish was first sent.
+
+    Always false for a publish with an approval.
+    """
     first = operation.attempts.filter(number=1).values_list("digest", flat=True).first()
     return operation.approval_id is None and first != review.content_digest
 
@@ -61,7 +64,7 @@ def review_again(operation: Operation) -> tuple[Operation, PublishReview]:
 def resend_update(operation: Operation, *, actor: User) -> Operation:
     """Send an update of a subscription again, unless the same fields were changed since.
 
-    It takes no key (spec), so a repeat could undo a later change.
+    An update takes no key (spec), so a repeat could undo a later change.
     """
     read_at = clock.now()
     try:
@@ -88,14 +91,14 @@ def resend_update(operation: Operation, *, actor: User) -> Operation:
 
 
 def resend_page(operation: Operation, *, actor: User) -> Operation:
-    """Send the creation of a page again. It may create a second one: the caller has it checked."""
+    """Send the creation of a page again. It may create a second one, so the caller checks first."""
     return resend(operation, actor=actor, digest=digest_now(operation))
 
 
 def _was_changed_back(operation: Operation, now: Mapping[str, Any]) -> bool:
     """Return whether an unchanged subscription was changed and changed back meanwhile.
 
-    Then its `updatedAt` has moved, unless reading it moves it (the spec doesn't say): then a second
+    If so, its `updatedAt` has moved. Reading may move it, too (the spec doesn't say); then a second
     read moves it again. Raises APIError.
     """
     before = operation.before or {}
@@ -111,10 +114,10 @@ def _changes_since(
     now: Mapping[str, Any],
     later: Iterable[Mapping[str, Any]],
 ) -> Iterator[str]:
-    """Describe the later changes of each field in `body`; pure, all as on the wire.
+    """Describe the later changes of each field in `body`. All values are as on the wire. Pure.
 
-    `later` has the bodies of later updates: a field that was changed and changed back is unchanged,
-    but not to be overwritten.
+    `later` has the bodies of later updates. A field that was changed and changed back looks
+    unchanged, but must not be overwritten.
     """
     changed_later = {name for other in later for name in other}
     for name in body:

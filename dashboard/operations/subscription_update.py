@@ -79,7 +79,7 @@ def find_update(
 @dataclass(frozen=True)
 class SwitchResult:
     record: SubscriptionRecord
-    """As last known."""
+    """The subscription as last known."""
     message: str = ""
     """A sentence on what went wrong, or ""."""
     operation: Operation | None = None

@@ -19,8 +19,9 @@ CLOCK_TOLERANCE = timedelta(minutes=2)
 
 IN_QUEUE = (VersionStatus.QUEUED, VersionStatus.PROCESSING)
 UNPUBLISHED = (VersionStatus.DRAFT, VersionStatus.ARCHIVED)
-"""A version that had this status, and still has, was not published. With any other status,
-publishing may change nothing."""
+"""A version that had such a status and still has it was not published. With any other status,
+publishing may change nothing.
+"""
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,9 @@ def publish_verdict(
 ) -> Verdict:
     """Return whether a request made at `requested_at` published a version.
 
-    `before` is the `publish_state` of the version before. `version` is None if the service does not
-    return it now, as it is neither the latest nor the live one. `is_rejected` means that the
-    service rejected a retry after the first request had time to arrive.
+    `before` is the `publish_state` of the version before the request. `version` is None if the
+    service does not return it now, as it is neither the latest nor the live one. `is_rejected`
+    means that the service rejected a retry after the first request had time to arrive.
     """
     name = "the version" if number is None else f"version {number}"
     if version is None:
@@ -83,8 +84,8 @@ def page_verdict(
     """Return whether a request created one of the newest pages, and which.
 
     `newest` has only pages that were not recorded before, and that no other request created.
-    `duplicates` are the times of equal requests that are open, too: only if there is a page for
-    each of them, one of the pages is this request's.
+    `duplicates` are the times of identical requests that are also open. Only if there are more
+    pages than such requests is one of the pages this request's.
     """
     identity = page_identity(body_sent)
     pages = [
@@ -116,7 +117,7 @@ def page_identity(body_sent: Mapping[str, Any]) -> tuple[Any, Any, Any]:
 def subscription_verdict(
     *, body_sent: Mapping[str, Any], before: Mapping[str, Any] | None, now: Mapping[str, Any]
 ) -> Verdict:
-    """Return whether a request updated a subscription; all as on the wire."""
+    """Return whether a request updated a subscription; all values are as on the wire."""
     differing = [name for name, wanted in body_sent.items() if now.get(name) != wanted]
     if differing:
         verb = "differs" if len(differing) == 1 else "differ"

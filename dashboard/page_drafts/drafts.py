@@ -16,7 +16,7 @@ from dashboard.page_drafts.models import PageDraft
 from dashboard.work.tasks import WorkerTask
 
 MAX_DRAFTS = 10
-"""Per user; the oldest is deleted. Source: our choice."""
+"""Drafts per user; the oldest are deleted. Source: our choice."""
 DRAFT_LIFETIME = timedelta(days=90)
 MAX_DRAFT_CHARACTERS = 1_000_000
 """Characters of JSON. Source: our choice."""
@@ -81,7 +81,7 @@ def delete_draft(user_id: int, key: str) -> bool:
 def delete_old_drafts() -> None:
     """Delete drafts that are too old, and those whose page was created.
 
-    `prune` does so before it deletes operations: without its operation, a draft that was sent
+    `prune` calls this before it deletes operations. Without its operation, a draft that was sent
     would be offered again.
     """
     is_old = Q(saved_at__lt=clock.now() - DRAFT_LIFETIME)

@@ -9,13 +9,13 @@ class PageDraft(models.Model):
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
     key = models.CharField(max_length=36)
-    """Of the form: two open forms have two drafts."""
+    """Key of the form. Two open forms have two drafts."""
     operation_key = models.CharField(max_length=128, blank=True)
-    """Of the operation that the form will begin when it is sent."""
+    """Key of the operation that begins when the form is sent."""
     name = models.CharField(max_length=200, blank=True)
     """The intended name of the page, to distinguish drafts."""
     fields_json = models.TextField()
-    """The form's fields as ASCII JSON, in which a NUL is escaped."""
+    """The form's fields as ASCII JSON, which escapes NUL."""
     saved_at = models.DateTimeField()
 
     class Meta:

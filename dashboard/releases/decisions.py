@@ -1,7 +1,7 @@
 """Decisions of a person on a release, from publishing it to rolling it back or retrying it.
 
-Each is one transaction, and only one of two at the same time succeeds: the other raises
-ReleaseError, as does a decision that the state does not allow. The caller checks permissions.
+Each is one transaction. Of two simultaneous decisions only one succeeds. The other raises
+ReleaseError, like any decision that the state doesn't allow. The caller checks permissions.
 """
 
 from datetime import datetime
@@ -30,7 +30,7 @@ from dashboard.releases.reviewing import blocked, blocked_reason, board_digest, 
 from dashboard.releases.schedules import ScheduledMoment
 
 MAX_UNTYPED = 25
-"""Above this number of versions it has to be typed, as with any risk. Source: our choice."""
+"""A user must type the number of versions above this, or if any has a risk. Our choice."""
 
 SCHEDULE_CHANGED = (
     "The schedule was changed since you opened this page. Review it, then save again."
@@ -54,10 +54,9 @@ def publish(
     """Have a worker check a draft, scheduled or held release again, and send what waits.
 
     `entered_count` is the number of versions as typed by the user, `displayed_digest` the
-    `board_digest` of the page on which the user decided. Blocked items become held, and don't
-    count. With `publishes_others`, the others are sent although some are held when they are
-    checked. `emergency_reason` is that of an administrator who publishes without the approval that
-    the rule needs.
+    `board_digest` of the page on which the user decided. Blocked items become held and don't
+    count. With `publishes_others`, items that pass the check are sent even if others are held.
+    `emergency_reason` is an administrator's reason for publishing without a required approval.
     """
     startable = (ReleaseState.DRAFT, ReleaseState.SCHEDULED, ReleaseState.HELD)
     with decide(release, *startable):
@@ -73,10 +72,10 @@ def publish(
 
 
 def start_rollback(release: Release, user: User) -> None:
-    """Start a new rollback without a review: a worker reads it, and holds what has changed.
+    """Start a new rollback without a review. A worker reads it and holds items that changed.
 
-    Held items don't hold the others. If the rule needs an approval, the worker requests it once all
-    is read. The caller's transaction has created the release.
+    Held items don't hold the others. If the rule needs an approval, the worker requests it after
+    reading all items. The caller creates the release in the same transaction.
     """
     columns = running_from_now(release) | {"publishes_others": True}
     if needs_approval(release):
@@ -107,7 +106,7 @@ def schedule(
 ) -> None:
     """Have a worker publish a draft at a moment; otherwise as `publish`.
 
-    Also for a held release of which nothing was sent.
+    A held release can be scheduled, too, if nothing of it was sent.
     """
     with decide(release, ReleaseState.DRAFT, ReleaseState.HELD):
         require_unsent(release)
@@ -124,10 +123,10 @@ def schedule(
 
 
 def reschedule(release: Release, user: User, moment: ScheduledMoment) -> ApprovalRequest | None:
-    """Change the moment of a scheduled release. The user who changes it is its owner from then on.
+    """Change the moment of a scheduled release. The user becomes its owner.
 
-    The moment is part of what was approved: another one voids the approval. Where the rule needs
-    one, it is requested again, and returned. Raises ReleaseError if somebody else changed the
+    An approval covers one moment, so another moment voids it. If the rule needs an approval, it is
+    requested again and the request returned. Raises ReleaseError if somebody else changed the
     schedule after `release` was read.
     """
     displayed_due_at = release.due_at
@@ -152,7 +151,7 @@ def reschedule(release: Release, user: User, moment: ScheduledMoment) -> Approva
 
 
 def waiting_until(release: Release) -> datetime:
-    """Return when a release that waits for an approval is held, if it is not approved."""
+    """Return when a release is held if it hasn't been approved by then."""
     if release.approval is None:
         return clock.now()
     return min(filter(None, (release.approval.expires_at, release.due_at)))
@@ -175,15 +174,16 @@ def stop(release: Release, user: User) -> None:
             "stop_requested_by_name": actor_name(user),
         }
         if release.pause_reason:
-            # No worker is at it: one may stop it at once.
+            # No worker is sending, so let one stop the release at once.
             changed |= {"wake_at": clock.now(), "worker_id": ""}
         save(release, **changed)
 
 
 def cancel(release: Release, user: User) -> None:
-    """Cancel what was not sent of a draft, scheduled or held release.
+    """Cancel the unsent items of a release that isn't running.
 
-    It is finished if something was sent, else canceled. Versions in progress are still followed.
+    The release becomes finished if something was sent, else canceled. Versions in progress are
+    still followed.
     """
     with decide(release, *_CANCELABLE):
         canceled = f"{actor_name(user)} canceled the release."
@@ -226,9 +226,9 @@ def set_live(failed: QuerySet[ReleaseItem]) -> None:
 
 
 def skip_live(held: QuerySet[ReleaseItem]) -> None:
-    """Cancel held items, whose version is live by another publish; nobody has to decide on them.
+    """Cancel held items whose version another publish made live.
 
-    A held release of which nothing is left to send ends.
+    A held release with nothing left to send ends.
     """
     for release_id in sorted(set(held.values_list("release_id", flat=True))):
         with transaction.atomic():
@@ -268,7 +268,7 @@ def confirm(release: Release, entered_count: str, displayed_digest: str) -> None
 
 
 def require_unsent(release: Release) -> None:
-    """Raise ReleaseError if anything of a release was sent: then the rest has no later moment."""
+    """Raise ReleaseError if any item was sent, because the rest can't be scheduled."""
     unsent = (ItemState.WAITING, ItemState.HELD, ItemState.CANCELED)
     if release.items.exclude(state__in=unsent).exists():
         raise ReleaseError("Some versions were already sent, so the rest can’t be scheduled.")
@@ -287,8 +287,8 @@ def _cleared(
 ) -> dict[str, Any]:
     """Return the columns that let a release be sent by a plan.
 
-    Raises ReleaseError for want of an approval. One that is not needed, and was for something else,
-    is void.
+    Raises ReleaseError if a required approval is missing. Voids an approval that isn't required and
+    doesn't match the plan.
     """
     if emergency_reason is not None and needs_approval(release):
         try:
@@ -323,7 +323,7 @@ NO_SCHEDULE = {"due_at": None, "time_zone": "", "due_as_typed": ""}
 
 
 def decided_by(user: User) -> dict[str, Any]:
-    """Return the columns that record who decided, and end what an earlier decision left."""
+    """Return the columns that record who decided, and clear an earlier stop or pause."""
     return {
         "owner": user,
         "owner_name": actor_name(user),
@@ -356,7 +356,7 @@ def scheduled_for(moment: ScheduledMoment) -> dict[str, Any]:
 
 
 def save(release: Release, **columns: Any) -> None:
-    """Change a locked release. A worker that still holds a claim loses it."""
+    """Change a locked release. If the state changes, a worker loses its claim."""
     if "state" in columns:
         columns |= {"worker_id": "", "is_provisional": False}
     for name, value in columns.items():

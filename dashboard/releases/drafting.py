@@ -1,6 +1,6 @@
-"""Make a release, and change it while it is a draft. Each function is one transaction.
+"""Create releases and edit them. Each function is one transaction.
 
-All raise ReleaseError for invalid input, and then change nothing. The caller checks permissions.
+Invalid input raises ReleaseError and changes nothing. The caller checks permissions.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,11 +44,10 @@ def create_release(
     is_provisional: bool = False,
     form_key: str | None = None,
 ) -> Release:
-    """Create a draft with the latest version of each audience, as last known, in this order.
+    """Create a draft with the last known latest version of each audience, in this order.
 
-    A worker checks it next. Without a name it is named after its versions. `is_provisional`: it was
-    only opened to be reviewed, and isn't listed until something is decided in it. The same
-    `form_key` returns the same release.
+    A worker checks the draft next. Without a name it is named after its versions. A provisional
+    draft isn't listed until a person changes it. The same `form_key` returns the same release.
     """
     name, note = valid_texts(name, note)
     require_audiences(audiences)
@@ -95,9 +94,10 @@ def create_draft(
     retries: Release | None = None,
     form_key: str | None = None,
 ) -> Release:
-    """Create a draft with these versions, unless this form has.
+    """Create a draft with these versions, or return the draft that this form created.
 
-    `rolls_back` is the release that it takes back, `retries` that whose failed versions it has.
+    `rolls_back` is the release to roll back. `retries` is the release whose failed versions are
+    sent again.
     """
     now = clock.now()
     names = [(item.version.version_number, item.audience_name) for item in planned]
@@ -142,7 +142,7 @@ def remove_item(item: ReleaseItem) -> None:
 
 
 def move_item(item: ReleaseItem, by: int) -> None:
-    """Move an item of a draft by so many places, from where it is by now; up if negative."""
+    """Move an item of a draft by this many places from its current one; up if negative."""
     with _edit(item.release):
         ids = _item_ids(item.release)
         if item.pk not in ids:
@@ -165,7 +165,7 @@ def set_name_and_note(release: Release, name: str, note: str) -> None:
 def discard(release: Release, user: User) -> bool:
     """Remove a draft that its user leaves without a decision; return whether it was removed."""
     with transaction.atomic():
-        # Locked by itself: a deletion doesn't read again whether it is still to be removed.
+        # Lock the row first: a deletion doesn't check again that the draft is provisional.
         drafts = Release.objects.select_for_update().filter(pk=release.pk, is_provisional=True)
         draft = drafts.filter(owner=user).first()
         if draft:
@@ -174,9 +174,9 @@ def discard(release: Release, user: User) -> bool:
 
 
 def choose_version(item: ReleaseItem, version_id: str) -> None:
-    """Publish another version of the audience; it has to be checked and reviewed.
+    """Replace the version of an unsent item. It needs another check and review.
 
-    Also for an item that a held release has not sent.
+    The release must be a draft or held.
     """
     planned = planned_version(PublishTarget(item.page_id, item.audience_id, version_id))
     with _edit(item.release, ReleaseState.HELD):
@@ -193,8 +193,7 @@ def mark_reviewed(
 ) -> None:
     """Mark an item as reviewed or not, in a draft, a scheduled or a held release.
 
-    `displayed_digest` is that of the item which the user has seen; none is needed to remove the
-    mark.
+    `displayed_digest` is the digest of the item on the user's page. Removing the mark needs none.
     """
     with _edit(item.release, ReleaseState.SCHEDULED, ReleaseState.HELD):
         _reload_unsent(item)
@@ -208,7 +207,7 @@ def mark_reviewed(
 
 
 def keep(release: Release) -> None:
-    """List a draft from now on, as somebody has decided something in it."""
+    """List a provisional draft, because a person changed it."""
     if release.is_provisional:
         release.is_provisional = False
         release.save(update_fields=["is_provisional"])
@@ -216,7 +215,7 @@ def keep(release: Release) -> None:
 
 
 def request_check(release: Release) -> None:
-    """Have a worker read a draft or a held release again. Nothing else is changed."""
+    """Have a worker read a draft or a held release again."""
     now = clock.now()
     releases = Release.objects.filter(pk=release.pk, state__in=CHECKED_STATES)
     with transaction.atomic():
@@ -229,7 +228,7 @@ REVIEWABLE = (
     *(ReleaseState.DRAFT, ReleaseState.WAITING_FOR_APPROVAL),
     *(ReleaseState.SCHEDULED, ReleaseState.HELD),
 )
-"""States in which a person can review versions, and decide on them."""
+"""States in which a person can review and decide."""
 CHECKED_STATES = (ReleaseState.DRAFT, ReleaseState.HELD)
 """States in which a release is checked when a person requests it."""
 _WORDS_OF_STATES = {
@@ -262,7 +261,7 @@ def decide(release: Release, *states: ReleaseState) -> Iterator[None]:
 
 @contextmanager
 def _edit(release: Release, *also: ReleaseState) -> Iterator[None]:
-    """Lock a release for a change. Raises ReleaseError unless it is a draft, or in such a state."""
+    """Lock a release for an edit. Raises ReleaseError unless it is a draft or in `also`."""
     with decide(release, ReleaseState.DRAFT, *also):
         yield
         keep(release)
@@ -306,7 +305,7 @@ _UNCHECKED: dict[str, object] = {
     "reviewed_at": None,
     "reviewed_by_name": "",
 }
-"""The columns of an item that follow from a check, before the first one."""
+"""Values of an item's check and review columns before its first check."""
 
 
 def _insert_items(

@@ -12,10 +12,10 @@ class AudienceProblem:
 
 
 class ReleaseError(Exception):
-    """Invalid input, or a decision that is no longer possible: nothing was changed.
+    """Invalid input, or a decision that the state doesn't allow. Nothing was changed.
 
-    `str(error)` is a sentence for the user, `field` the name of the input it belongs to, or "".
-    `problems` has the audiences that cause it, if it is about some of several.
+    `str(error)` is a sentence for the user. `field` is the name of the invalid input, or "".
+    `problems` lists the audiences that caused the error, if there are any.
     """
 
     def __init__(

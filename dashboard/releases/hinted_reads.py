@@ -3,8 +3,8 @@
 Releases whose items have changed are woken. While the progress of a version is polled, its page is
 read every three seconds for all open tabs together.
 
-An event decides nothing, as anyone may send one: what the service returns is recorded, as by any
-other read, and a release follows its items by a read of its own.
+An event decides nothing, because anyone may send one. Only the service's response is recorded, and
+a release reads the service itself to follow its items.
 """
 
 from collections.abc import Callable
@@ -42,16 +42,18 @@ from dashboard.work.claims import Claim, all_renewed, earliest
 from dashboard.work.tasks import WorkerTask, attempt_each
 
 PACE_S = 0.5
-"""After some pages were read. A worker makes MAX_PARALLEL_CALLS each time, ten a second."""
+"""Pause between batches of MAX_PARALLEL_CALLS, so a worker makes at most ten calls a second."""
 READ_EVERY = timedelta(seconds=3)
-"""Of a page with a version in flight, whoever reads it."""
+"""Interval between reads of a page with a version in flight, by anyone."""
 MAX_IN_FLIGHT = 20
-"""Versions whose pages are followed: those changed last. What is open beside them is read by those
-who have it open. Source: our choice."""
+"""Number of versions whose pages are followed, newest first. Source: our choice.
+
+An open tab reads the pages of other versions itself.
+"""
 RETRY_AFTER = timedelta(seconds=5)
-"""When a page that could not be read is read again."""
+"""Wait before a page that could not be read is read again."""
 MAX_PAUSE_S = 60.0
-"""After a 429, whatever its Retry-After."""
+"""Maximum pause after a 429, regardless of Retry-After."""
 
 
 def follow_hints(worker_id: str, stop: Event) -> None:
@@ -88,9 +90,9 @@ def next_read(page_id: str, read_at: datetime) -> datetime | None:
 
 
 def is_in_progress(version: VersionRecord, now: datetime) -> bool:
-    """Return whether the page of a version in flight is still read again; not if it is stuck."""
+    """Return whether to keep reading the page of a version in flight; False if it is stuck."""
     since = in_progress_since(version.version)
-    # A date may lie ahead.
+    # The date may be in the future.
     since = min(since, version.last_seen_at) if since else version.last_seen_at
     return now - since <= POLLING_PERIOD
 
@@ -121,7 +123,7 @@ def read_hinted(worker_id: str) -> float | None:
 
 
 def _skip(claim: Claim[PageHint], now: datetime) -> bool:
-    """Put off a page without a new event that somebody else has just read."""
+    """Put off a page that was just read elsewhere and has no new event; return whether it was."""
     row = claim.row
     if row.waiting_since or not row.followed_at:
         return False
@@ -133,7 +135,7 @@ def _skip(claim: Claim[PageHint], now: datetime) -> bool:
 def _read(
     claim: Claim[PageHint], call: Callable[[], ListEnvelope[Audience]], read_at: datetime
 ) -> float:
-    """Record a page's list, and wake what waits for a change; return the pause in seconds."""
+    """Record a page's list and wake its releases; return the pause in seconds."""
     page_id = claim.row.page_id
     try:
         reading = read_audiences(page_id, listing=call, read_at=read_at)

@@ -1,4 +1,4 @@
-"""Hold or pause a release that runs. Called within `Claim.locked`, but for `hold_restored`."""
+"""Hold or pause releases. Call within a lock, except `hold_restored`, which locks them itself."""
 
 from datetime import datetime, timedelta
 
@@ -25,14 +25,13 @@ from dashboard.releases.models import (
 from dashboard.work.claims import back_off
 
 TOLERANCE = timedelta(minutes=15)
-"""How late a release may still be sent. Source: our choice: what was reviewed for a time may be
-wrong long after it."""
+"""How late a release may still be sent, because a review gets outdated. Source: our choice."""
 MAX_RETRY_AFTER = timedelta(minutes=10)
-"""A longer one holds the release, which would be too late after it."""
+"""A longer Retry-After holds the release, because it would be too late afterwards."""
 MIN_PAUSE, MAX_PAUSE = timedelta(seconds=5), timedelta(seconds=40)
 MAX_UNKNOWN_IN_A_ROW = 3
 MAX_FAILURES = 5
-"""Steps in a row that failed unexpectedly, in about a quarter of an hour."""
+"""Consecutive unexpected failures, which take about 15 minutes."""
 FAILED = "Pressroom failed unexpectedly at this release. The error was logged."
 
 PLANNED = (ReleaseState.WAITING_FOR_APPROVAL, ReleaseState.SCHEDULED, ReleaseState.RUNNING)
@@ -62,7 +61,7 @@ def _ends_in_unknown(release: Release) -> bool:
     interrupted = Attempt.objects.filter(
         operation=OuterRef("operation"), outcome=Outcome.UNKNOWN, ended_at=None
     )
-    # Our own worker was killed while it waited, and the service has responded to a check since.
+    # Skip publishes whose worker was killed: the service has responded to a check since.
     is_checked = Q(Exists(interrupted), state=ItemState.UNKNOWN, checked_at__gt=F("settled_at"))
     last = sent.exclude(state__in=NOT_SENT).exclude(is_checked).order_by("-sent_at", "-pk")
     states = list(last.values_list("state", flat=True)[:MAX_UNKNOWN_IN_A_ROW])
@@ -70,14 +69,14 @@ def _ends_in_unknown(release: Release) -> bool:
 
 
 def hold(release: Release, kind: HoldKind, reason: str) -> datetime:
-    """Hold a release; return the time of its next step, for what is still in progress."""
+    """Hold a release; return when to follow what is still in progress."""
     now = clock.now()
     sent = release.items.exclude(state__in=NOT_SENT).count()
     done = {0: "Nothing was sent.", 1: "One version was sent before."}
     release.state, release.hold_kind, release.held_at = ReleaseState.HELD, kind, now
     release.hold_reason = f"{reason} {done.get(sent, f'{sent} versions were sent before.')}"
     if kind == HoldKind.RESTORED:
-        # What was sent after the backup is not on record.
+        # The count would miss versions sent after the backup.
         release.hold_reason = reason
     release.stop_requested_at, release.pause_reason, release.needs_check = None, "", False
     release.save(
@@ -100,15 +99,15 @@ def pause(release: Release, sentence: str, wait: timedelta) -> datetime:
 
 
 def pause_for_silence(release: Release, sentence: str) -> datetime:
-    """Pause a release that can't be read: longer and longer, until it is held for that."""
+    """Pause a release that can't be read, for longer as the silence lasts."""
     silence = clock.now() - (release.active_at or clock.now())
     return pause(release, sentence, min(MAX_PAUSE, max(MIN_PAUSE, silence)))
 
 
 def fail(release: Release) -> datetime | None:
-    """Record that a step failed unexpectedly; return when to try again, or None at last.
+    """Record an unexpected failure; return when to try again, or None after MAX_FAILURES.
 
-    Then a release that would send something is held, and the check of a draft is ended.
+    After the last one, a planned release is held and the check of a draft ends.
     """
     release.failures += 1
     release.save(update_fields=["failures"])
@@ -125,7 +124,7 @@ def fail(release: Release) -> datetime | None:
 
 
 def note_activity(release: Release) -> None:
-    """Record that a worker did something for a release, so that it is neither late nor paused."""
+    """Record that a worker made progress, so the release is neither late nor paused."""
     if release.pause_reason:
         add_to_feed(release.pk)
     release.active_at, release.pause_reason = clock.now(), ""
@@ -133,7 +132,7 @@ def note_activity(release: Release) -> None:
 
 
 def hold_restored() -> int:
-    """Hold what was to be sent or approved in a backup that was restored; return how many."""
+    """Hold the planned releases of a restored backup; return how many."""
     with transaction.atomic():
         releases = Release.objects.select_for_update().filter(state__in=PLANNED)
         for release in (held := list(releases)):

@@ -48,21 +48,21 @@ class ItemState(models.TextChoices):
     WAITING = "waiting", "Not sent yet"
     SENDING = "sending", "Sending"
     IN_PROGRESS = "in_progress", "In progress"
-    """Accepted by the service, and not live yet."""
+    """Accepted by the service but not live yet."""
     LIVE = "live", "Live"
     FAILED = "failed", "Failed"
     HELD = "held", "Held"
-    """Not sent, as it changed after the review or can't be published."""
+    """Not sent, because it changed after the review or can't be published."""
     UNKNOWN = "unknown", "Outcome unknown"
     CANCELED = "canceled", "Not sent"
-    """Not sent, by a person's decision, or as it is live by another publish."""
+    """Not sent, because a person decided so or another publish made it live."""
 
 
 ENDED = (
     *(ItemState.LIVE, ItemState.FAILED, ItemState.HELD),
     *(ItemState.UNKNOWN, ItemState.CANCELED),
 )
-"""States of items that a worker has nothing more to do for."""
+"""States of items that need no more work."""
 
 
 class ListedReleases(models.Manager["Release"]):
@@ -74,66 +74,68 @@ class Release(ClaimedRow):
     """One or more versions, reviewed together and published by one decision."""
 
     form_key = models.CharField(max_length=64, unique=True, default=secrets.token_hex)
-    """Of the form that made it, or of its own."""
+    """Key of the form that created the release; random if no form did."""
     name = models.CharField(max_length=MAX_NAME)
     has_own_name = models.BooleanField(default=True)
-    """Whether a person named it; else its name says what is in it, and changes with that."""
+    """Whether a person named it. Otherwise the name is derived from the items and follows them."""
     note = models.TextField(blank=True)
     state = models.CharField(max_length=24, choices=ReleaseState, default=ReleaseState.DRAFT)
 
     is_provisional = models.BooleanField(default=False)
-    """Whether it is a draft that was only opened: nobody has decided anything in it yet. It isn't
-    listed, and is removed when it is left, or by a worker after a day."""
+    """Whether it is a draft that was opened but not changed yet.
+
+    It isn't listed. It is removed when its user leaves it, or by a worker after a day.
+    """
     created_at = models.DateTimeField()
     created_by_name = models.CharField(max_length=MAX_ACTOR_NAME)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
-    """The user who decided last, or else created it: whose permission counts when it runs."""
+    """The user who decided last, or created it. Their permission counts when it runs."""
     owner_name = models.CharField(max_length=MAX_ACTOR_NAME)
-    """The name at that time; it outlives the account."""
+    """The owner's name at that time; kept when the account is deleted."""
     decided_at = models.DateTimeField(null=True)
     """When the owner last decided to publish, to schedule or to continue."""
     publishes_others = models.BooleanField(default=False)
-    """Whether the other items are sent although some are held."""
+    """Whether the other items are sent even if some are held."""
 
     due_at = models.DateTimeField(null=True)
-    """When it is scheduled for; null for now."""
+    """When the release is due; null to publish at once."""
     time_zone = models.CharField(max_length=64, blank=True)
-    """The zone of the schedule, by its name in the IANA database."""
+    """IANA name of the schedule's time zone."""
     due_as_typed = models.CharField(max_length=40, blank=True)
     """The date and time as typed, in that zone."""
 
     approval = models.ForeignKey(
         ApprovalRequest, null=True, on_delete=models.SET_NULL, related_name="releases"
     )
-    """The last request for approval, whatever became of it; null if it needs none."""
+    """The last request for approval, regardless of its outcome; null if there is none."""
     emergency_reason = models.TextField(blank=True)
-    """Why it is published without an approval, as typed by an administrator."""
+    """Reason that an administrator gave for publishing without an approval."""
 
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     active_at = models.DateTimeField(null=True)
-    """When a worker last did something for it, or a person decided to."""
+    """When a worker last worked on it, or a person last started it."""
     stop_requested_at = models.DateTimeField(null=True)
     stop_requested_by_name = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
     pause_reason = models.TextField(blank=True)
-    """Why the worker waits until `wake_at`, in a sentence; empty unless it does."""
+    """Sentence that says why the worker waits until `wake_at`; empty if it doesn't."""
     hold_kind = models.CharField(max_length=16, choices=HoldKind, blank=True)
     hold_reason = models.TextField(blank=True)
-    """In a sentence; it stays on record when the release goes on."""
+    """Sentence that says why it is held; kept after the release continues."""
     held_at = models.DateTimeField(null=True)
 
     needs_check = models.BooleanField(default=False)
-    """Whether a worker has to read its items again: requested by a person, or before sending."""
+    """Whether a worker must read the items again, on request or before sending."""
     failures = models.PositiveSmallIntegerField(default=0)
-    """Steps in a row that failed unexpectedly; after some of them it is held."""
+    """Number of consecutive steps that failed unexpectedly; too many hold the release."""
     rolls_back = models.ForeignKey(
         "self", null=True, on_delete=models.SET_NULL, related_name="rollbacks"
     )
-    """The release that it takes back, also if it retries what failed of a rollback."""
+    """The release that it rolls back; also set on the retry of a failed rollback."""
     retries = models.ForeignKey(
         "self", null=True, on_delete=models.SET_NULL, related_name="retried_by"
     )
-    """The release whose failed versions it has."""
+    """The release whose failed versions it retries."""
 
     objects = models.Manager["Release"]()
     listed = ListedReleases()
@@ -158,7 +160,7 @@ class Release(ClaimedRow):
 
     @property
     def is_unrequested(self) -> bool:
-        """Whether a worker has yet to read its items, and then to request its approval."""
+        """Whether a worker still has to read the items and then request the approval."""
         return self.state == ReleaseState.WAITING_FOR_APPROVAL and self.approval_id is None
 
     @property
@@ -169,12 +171,12 @@ class Release(ClaimedRow):
 class ReleaseItem(models.Model):
     """One version of one audience in a release, as it was reviewed.
 
-    Ids are text of any length (spec), so items are joined with records by them.
+    Items join with records by id. Ids are text of any length. Source: spec.
     """
 
     release = models.ForeignKey(Release, on_delete=models.CASCADE, related_name="items")
     position = models.PositiveIntegerField()
-    """Counts from 1: the order of sending."""
+    """Place in the order of sending, from 1."""
     page_id = models.TextField()
     audience_id = models.TextField()
     version_id = models.TextField()
@@ -185,22 +187,22 @@ class ReleaseItem(models.Model):
     version_body = models.TextField()
     """The version that was reviewed, as JSON."""
     live_body = models.TextField(blank=True)
-    """The version that was live then, as JSON; empty if none was."""
+    """The version that was live at the review, as JSON; empty if none was."""
     live_version_id = models.TextField(blank=True)
     live_version_number = models.BigIntegerField(null=True)
     words_added = models.PositiveIntegerField(default=0)
     words_removed = models.PositiveIntegerField(default=0)
     page_status = models.TextField(blank=True)
     pending_change_ids = models.JSONField(null=True)
-    """Of the audience's conversation, sorted; null if it could not be read."""
+    """Sorted ids from the audience's conversation; null if it could not be read."""
     findings = models.JSONField(default=list)
-    """Of the last check: `[{severity, headline, detail, read_more}]`, the most severe first."""
+    """Findings of the last check, worst first: `[{severity, headline, detail, read_more}]`."""
     digest = models.CharField(max_length=64, blank=True)
-    """Of all that was reviewed; empty until the first check."""
+    """Hash of the reviewed content; empty until the first check."""
     checked_at = models.DateTimeField(null=True)
     """When the service was read for this review; null until the first check."""
     changed_at = models.DateTimeField(null=True)
-    """When an event led to a read that found its audience changed since `checked_at`."""
+    """When a change to the audience or its operation after `checked_at` was noticed."""
     reviewed_at = models.DateTimeField(null=True)
     reviewed_by_name = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
 
@@ -208,13 +210,13 @@ class ReleaseItem(models.Model):
     reason = models.TextField(blank=True)
     """Why it is held, failed, unknown or canceled, in a sentence."""
     operation_key = models.CharField(max_length=128, blank=True)
-    """Of the operation that sends it; set before that is recorded."""
+    """Key of the operation that sends the item."""
     operation = models.ForeignKey(
         Operation, null=True, on_delete=models.SET_NULL, related_name="release_items"
     )
     sent_at = models.DateTimeField(null=True)
     settled_at = models.DateTimeField(null=True)
-    """When it reached a state that no longer changes."""
+    """When the item entered its settled state; null while it waits or is in progress."""
 
     class Meta:
         ordering = ["position", "pk"]
@@ -225,9 +227,9 @@ class ReleaseItem(models.Model):
             )
         ]
         indexes = [
-            # Marks of planned publishes in lists and on the audience.
+            # Finds the planned publishes shown in lists and on the audience.
             models.Index(fields=["page_id", "audience_id", "state"]),
-            # What a worker looks for all the time.
+            # Queried by each worker every few seconds.
             models.Index(
                 fields=["release"], condition=models.Q(state="unknown"), name="unknown_items"
             ),
@@ -262,15 +264,16 @@ class WorkerHeartbeat(models.Model):
 
 
 def add_to_feed(*release_ids: int) -> None:
-    """Add releases of which something changed that is shown, in that transaction."""
+    """Add releases whose displayed fields changed. Call it in the same transaction."""
     feed.add(*(FeedEntry(kind=FeedKind.RELEASE, object_id=str(pk)) for pk in release_ids))
 
 
 release_held = Signal()
-"""Nothing more is sent until a person decides. Argument: `release`, as below.
+"""Sent when a release is held until a person decides. Argument: `release`.
 
-All three are sent by `send_robust`, in the transaction that records it."""
+All three signals use `send_robust`, in the transaction that records the change.
+"""
 release_finished = Signal()
-"""All its items have ended."""
+"""Sent when all items of a release have ended. Argument: `release`."""
 item_ended_badly = Signal()
-"""An item failed, or its outcome is unknown. Argument: `item`, with its release."""
+"""Sent when an item fails or its outcome is unknown. Argument: `item`, with its release."""

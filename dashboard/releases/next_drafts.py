@@ -1,4 +1,4 @@
-"""What follows a release: a rollback to what was live before, or a draft of its failed items."""
+"""Roll back a release, or create a draft that retries its failed items."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeAlias
@@ -15,10 +15,10 @@ from dashboard.releases.planning import PlannedVersion, audience_records
 from dashboard.releases.reviewing import can_roll_back
 
 LeftOut: TypeAlias = list[tuple[ReleaseItem, str]]
-"""Items that a draft does not have, each with the reason in a sentence."""
+"""Items that were left out of a draft, each with the reason as a sentence."""
 
 NOT_KNOWN_LIVE = (ItemState.FAILED, ItemState.UNKNOWN)
-"""States of items that were sent and did not go live, as far as is known."""
+"""States of sent items that are not known to be live."""
 _NOT_LIVE = {
     ItemState.WAITING: "It wasn’t sent.",
     ItemState.SENDING: "It is still in progress.",
@@ -38,14 +38,12 @@ def roll_back(
     only: Collection[int] | None = None,
     form_key: str | None = None,
 ) -> tuple[Release, LeftOut]:
-    """Send what was live before each item, and return that release with the items left out.
+    """Start a rollback of a finished or held release; return it with the items left out.
 
-    A worker reads it at once, holds what has changed since, and sends the others; if the rule needs
-    an approval, it requests that instead. Each item left out comes with the reason why it can't be
-    taken back, or was not changed. `only` are the primary keys of the items that a person chose.
-    For a finished or a held release; raises ReleaseError also if nothing can be taken back. A
-    second press returns the release of the first, until that has ended; the same `form_key` does so
-    also then.
+    A worker reads the rollback at once, holds items that changed since, and sends the others. If
+    the rule needs an approval, it requests one instead. `only` has the primary keys of the items
+    that a person chose. Returns the existing rollback if one is open, or was created with the same
+    `form_key`. Raises ReleaseError in other states, and if nothing can be rolled back.
     """
     _, note = valid_texts("", note)
     with decide(release, *ReleaseState):
@@ -92,11 +90,11 @@ def open_retries(release: Release) -> QuerySet[Release]:
 
 
 def _opened(drafts: QuerySet[Release], user: User) -> Release | None:
-    """Return the first of these, which is opened once more, or None.
+    """Return the first of these drafts, or None.
 
-    A draft that a second person opens is kept: it isn't removed when the first one leaves it.
+    A draft that a second person opens is kept when the first one leaves it.
     """
-    # Locked, so that it isn't being removed.
+    # Lock it, so that it isn't removed meanwhile.
     draft = drafts.select_for_update().first()
     if draft and draft.owner != user:
         keep(draft)
@@ -107,7 +105,7 @@ _ENDED = (ReleaseState.FINISHED, ReleaseState.CANCELED)
 
 
 def rollback_problems(items: Sequence[ReleaseItem]) -> dict[int, str]:
-    """Return why items can't be rolled back, in sentences by primary key. By the ledger."""
+    """Return why items can't be rolled back, as sentences by primary key. Reads the ledger."""
     return _problems(items, _rollback_problem)
 
 
@@ -143,9 +141,8 @@ def restored_sentence(item: ReleaseItem) -> str:
 def retry_failed(release: Release, user: User) -> tuple[Release, LeftOut]:
     """Create a draft of the failed items of a finished release; return it with those left out.
 
-    Left out are those of `retry_problems`, each with the reason. Raises ReleaseError also if
-    nothing can be retried. Whoever presses second gets the release of the first, until that has
-    ended.
+    Items with `retry_problems` are left out. Returns the existing retry if one is open. Raises
+    ReleaseError if the release isn't finished, or nothing can be retried.
     """
     with decide(release, ReleaseState.FINISHED):
         items = list(release.items.filter(state__in=NOT_KNOWN_LIVE))
@@ -175,10 +172,10 @@ def retry_failed(release: Release, user: User) -> tuple[Release, LeftOut]:
 
 
 def retry_problems(items: Sequence[ReleaseItem]) -> dict[int, str]:
-    """Return why failed or unknown items can't be retried, in sentences by primary key.
+    """Return why failed or unknown items can't be retried, as sentences by primary key.
 
-    An unknown outcome is settled first; a version that another one has replaced since, or that
-    is live after all, is left out, too. By the ledger.
+    An unknown outcome must be settled first. A version that is live or was replaced since can't be
+    retried. Reads the ledger.
     """
     return _problems(items, _retry_problem)
 

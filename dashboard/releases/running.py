@@ -1,11 +1,11 @@
-"""Run a release: one short step at a time, from what the database says.
+"""Run a release in short steps. Each step starts from the state in the database.
 
 A step changes a release only in a transaction that locks its row and finds the worker's claim in
-it. An item becomes *sending* in the same transaction that records its operation, whose unique key
-is the lock of one publish; the call follows the commit. So a killed worker leaves an
-item that was not sent or an operation on record, and an item whose operation is on record is not
-sent again: its state follows from the outcome. Nothing is sent for a release that is stopped, late
-or no longer allowed, nor an item that wasn't compared with its review just before.
+it. The same transaction sets an item to *sending* and records its operation, whose unique key
+prevents a second publish. The call follows the commit. So a killed worker leaves either an unsent
+item or a recorded operation. An item with a recorded operation gets its state from the outcome.
+Nothing is sent for a release that is stopped, late or not allowed. Each item is compared with its
+review just before it is sent.
 """
 
 from collections.abc import Sequence
@@ -67,16 +67,16 @@ from dashboard.releases.sending import Claim, send_item, set_state, take_outcome
 from dashboard.work.claims import ClaimLostError
 
 MAX_READ_IN_A_STEP = 50
-"""Items. Other releases, and a person who stops it, wait no longer. Source: our choice."""
+"""Items read in a step. It limits how long other releases wait. Source: our choice."""
 
 PROVISIONAL_FOR = timedelta(days=1)
-"""A draft that was only opened is removed then, if it was not when it was left."""
+"""How long a provisional draft is kept if its user doesn't discard it."""
 
 
 def advance(claim: Claim) -> datetime | None:
-    """Do the next step of a claimed release; return when to do the one after it, or None.
+    """Do the next step of a claimed release; return when the following one is due, or None.
 
-    Raises ClaimLostError if the claim was lost on the way: then another worker continues.
+    Raises ClaimLostError if the claim was lost. Another worker may then continue.
     """
     release = Release.objects.filter(pk=claim.row.pk).first()
     if release is None:
@@ -100,7 +100,7 @@ def advance(claim: Claim) -> datetime | None:
 
 
 def _check(claim: Claim, release: Release) -> datetime | None:
-    """Read a draft or held release for the person who reviews it; remove a draft if nobody did."""
+    """Read a draft or held release for review, or remove an expired provisional draft."""
     removed_at = release.created_at + PROVISIONAL_FOR
     if release.is_provisional and clock.now() >= removed_at:
         with claim.locked() as draft:
@@ -122,7 +122,7 @@ def _check(claim: Claim, release: Release) -> datetime | None:
 def _wait_for_approval(
     claim: Claim, release: Release, items: Sequence[ReleaseItem]
 ) -> datetime | None:
-    """Read the items if that is left to do; request the approval, or hold what is not approved."""
+    """Read the items if needed, then request the approval, or hold the release if it expired."""
     try:
         if to_check := _to_check_before_sending(release, items):
             return _check_before_sending(claim, to_check)
@@ -137,7 +137,7 @@ def _wait_for_approval(
         if held_at := hold_unapproved(waiting):
             return held_at
         due_at = waiting_until(waiting)
-    # What was sent before it was held is followed meanwhile.
+    # Meanwhile, follow the items that were sent before a hold.
     return min(due_at, _follow(claim, items) or due_at)
 
 
@@ -176,7 +176,7 @@ def _run(claim: Claim, items: Sequence[ReleaseItem]) -> datetime:
             return next_step
     except APIError as error:
         with claim.locked() as release:
-            # Much may change in a silence: after it everything is read once more.
+            # Much may change while the service is silent, so read everything again afterwards.
             release.needs_check = True
             release.save(update_fields=["needs_check"])
             return pause_for_silence(release, str(error))
@@ -184,15 +184,15 @@ def _run(claim: Claim, items: Sequence[ReleaseItem]) -> datetime:
 
 
 def _to_check_before_sending(release: Release, items: Sequence[ReleaseItem]) -> list[ReleaseItem]:
-    """Return all that is left to send if it has to be read again, or what is unread of that."""
+    """Return the waiting items that must be read: all if a check is needed, else those unread."""
     waiting = [item for item in items if item.state == ItemState.WAITING]
     return [item for item in waiting if release.needs_check or item.checked_at is None]
 
 
 def _check_before_sending(claim: Claim, to_check: Sequence[ReleaseItem]) -> datetime:
-    """Read some of what is left to send, and hold what differs from the review. Raises APIError.
+    """Read some waiting items, and hold those that differ from the review. Raises APIError.
 
-    The next steps read the others: until then, a worker can act on another release.
+    Later steps read the others, so a worker can act on other releases in between.
     """
     with claim.locked() as release:
         if release.needs_check:
@@ -208,9 +208,9 @@ def _check_before_sending(claim: Claim, to_check: Sequence[ReleaseItem]) -> date
 def _check_again(
     claim: Claim, waiting: Sequence[ReleaseItem], others: Sequence[ReleaseItem] = ()
 ) -> datetime | None:
-    """Read items once more, all that was reviewed of them, and hold what differs.
+    """Read all reviewed content of these items again, and hold those that differ.
 
-    If any does, the others are read, too: a person sees all that has changed. Returns when to do
+    If any differs, the others are read, too, so that a person sees all changes. Returns when to do
     the next step if anything is held. Raises APIError.
     """
     read_at = clock.now()
@@ -238,9 +238,9 @@ def _change(item: ReleaseItem, review: ItemReview) -> str:
 
 
 def _read_and_compare(claim: Claim, page_ids: Sequence[str]) -> datetime | None:
-    """Read the lists of these pages, and record what follows for each item of them.
+    """Read the lists of these pages, and update the items on them.
 
-    Returns when to do the next step if something of a running release is held. Raises APIError.
+    Returns when to do the next step if an item of a running release is held. Raises APIError.
     """
     read_at = clock.now()
     listings = read_lists(page_ids)
@@ -266,7 +266,7 @@ def _hold_changed(
     """Hold the items that changed, within `locked`, and the release unless the others are sent.
 
     Returns when to do the next step if anything is held. `changes` are sentences by primary key.
-    An approval is void with the release, for the `differences`, and nothing more is sent by it.
+    If the release is held, its approval becomes void and records the `differences`.
     """
     changed = {pk: change for pk, change in changes.items() if change}
     waiting = release.items.filter(pk__in=changes, state=ItemState.WAITING)
@@ -288,7 +288,7 @@ def _hold_changed(
 
 
 def _follow(claim: Claim, items: Sequence[ReleaseItem]) -> datetime | None:
-    """Read what is in progress; finish a running release that has nothing left to do."""
+    """Read the items in progress; finish a running release that has nothing left to do."""
     now = clock.now()
     followed = [item for item in items if is_followed(item, now)]
     if not followed:
@@ -305,7 +305,7 @@ def _follow(claim: Claim, items: Sequence[ReleaseItem]) -> datetime | None:
                 if item.state == ItemState.IN_PROGRESS and is_given_up(item, now):
                     set_state(item, *given_up())
         return clock.now() + MAX_PAUSE
-    # With so many pages there may be more to read; with nothing left it is finished at once.
+    # Continue at once if more pages may be due, or if nothing is left and it can finish.
     is_more = len(pages) == MAX_PARALLEL_CALLS or not _is_followed_further(claim, now)
     return clock.now() if is_more else clock.now() + MAX_READ_AGE
 

@@ -1,7 +1,7 @@
 """The moment of a schedule, from a date, a time and a time zone. Pure.
 
-An hour that clocks skip moves to the next valid minute, and one that
-occurs twice is asked for.
+A time that clocks skip moves to the next valid minute. For a time that occurs twice, the user
+chooses one.
 """
 
 import re
@@ -15,7 +15,7 @@ from dashboard.releases.errors import ReleaseError
 FIRST, SECOND = "first", "second"
 """The values of `fold`: which of two equal local times is meant."""
 MAX_AHEAD = timedelta(days=5 * 366)
-"""How far ahead a schedule may be: beyond, a year was probably mistyped. Source: our choice."""
+"""How far ahead a schedule may be; a later year is probably a typo. Source: our choice."""
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _TIME = re.compile(r"\d{2}:\d{2}", re.ASCII)
@@ -27,7 +27,7 @@ class ScheduledMoment:
     instant: datetime
     """In UTC."""
     zone: str
-    """By its name in the IANA database."""
+    """IANA name of the time zone."""
     as_typed: str
     """Date and time, such as `2027-03-28 02:30`; with the choice if the time occurs twice."""
 

@@ -1,4 +1,4 @@
-"""Send an item of a running release, and give it the state that follows from the outcome."""
+"""Send an item of a running release, and set its state from the outcome."""
 
 from datetime import datetime, timedelta
 from typing import TypeAlias
@@ -38,7 +38,7 @@ from dashboard.work import claims
 Claim: TypeAlias = claims.Claim[Release]
 
 SENDING_POLL = timedelta(seconds=2)
-"""Between looks at a call that another worker may still be making."""
+"""Interval between checks of a call that another worker may still be making."""
 
 
 def send_item(claim: Claim, item_pk: int) -> datetime:
@@ -55,13 +55,13 @@ def send_item(claim: Claim, item_pk: int) -> datetime:
             return now
         operation, attempt = _begin(item, release.owner)
         item.operation, item.operation_key = operation, operation.operation_key
-        # As on the attempt: so another worker knows that the attempt is this item's.
+        # The same time as on the attempt, so that another worker can match the two.
         item.sent_at = attempt.sent_at if attempt else now
         item.state, item.reason = ItemState.SENDING, ""
         item.save(update_fields=["operation", "operation_key", "state", "sent_at", "reason"])
         add_to_feed(release.pk)
         claim.extend()
-    # Without an attempt, somebody else has sent this version, and it is followed.
+    # Without an attempt, this version was sent elsewhere, and the item follows that operation.
     error = send(operation, attempt).error if attempt else None
     return take_outcome(claim, item, error)
 
@@ -71,7 +71,7 @@ def _target(item: ReleaseItem) -> PublishTarget:
 
 
 def _begin(item: ReleaseItem, owner: User) -> tuple[Operation, Attempt | None]:
-    """Record the publish of an item; without an attempt, one by somebody else is in progress."""
+    """Record the publish of an item. The attempt is None if it is already in progress elsewhere."""
     target = _target(item)
     publishes = publishes_of(item.page_id, item.audience_id).filter(version_id=item.version_id)
     last = publishes.order_by("-requested_at", "-pk").first()
@@ -94,13 +94,13 @@ def _begin(item: ReleaseItem, owner: User) -> tuple[Operation, Attempt | None]:
 def take_outcome(
     claim: Claim, item: ReleaseItem, error: APIError | None = None, *, is_resumed: bool = False
 ) -> datetime:
-    """Give an item that was sent the state that follows from its operation on record.
+    """Set the state of a sent item from its recorded operation; return the next step's time.
 
-    `is_resumed`: it was sent in an earlier step, whose worker may have been killed long ago.
+    `is_resumed` means that an earlier step sent it. Its worker may have been killed.
     """
     mark_interrupted_unknown()
     if is_resumed and claim.is_takeover and item.sent_at:
-        # Its claim was renewed while the worker waited for the response: that one is gone.
+        # A worker renews its claim while it waits for the response, so the earlier one is gone.
         mark_unknown(
             Attempt.objects.filter(
                 operation__operation_key=item.operation_key, sent_at=item.sent_at
@@ -109,7 +109,7 @@ def take_outcome(
     with claim.locked() as release:
         operation = operation_by_key(item.operation_key)
         if operation and operation.outcome == Outcome.SENDING:
-            # Another worker, or a person, still waits for the response; at last it is interrupted.
+            # Another worker or a person still waits for the response. It times out eventually.
             return clock.now() + SENDING_POLL
         if not release.items.filter(pk=item.pk, state=ItemState.SENDING).exists():
             return clock.now()
@@ -131,7 +131,7 @@ def take_outcome(
 def _put_back(
     release: Release, item: ReleaseItem, message: str, error: APIError | None
 ) -> datetime:
-    """Let an item that was not published wait again, within `locked`, and pause the release."""
+    """Return an unpublished item to waiting, within `locked`, and pause or hold the release."""
     is_over = release.state in (ReleaseState.CANCELED, ReleaseState.FINISHED)
     set_state(item, ItemState.CANCELED if is_over else ItemState.WAITING, message)
     if release.state != ReleaseState.RUNNING:
@@ -146,7 +146,7 @@ def _put_back(
 
 
 def set_state(item: ReleaseItem, state: ItemState, reason: str = "") -> None:
-    """Record the state of an item that was sent, within `locked`; nothing if it is the same."""
+    """Record the state of a sent item, within `locked`. Does nothing if it is unchanged."""
     if (item.state, item.reason) == (state, reason):
         return
     item.state, item.reason = state, reason

@@ -1,8 +1,8 @@
-"""The worker: it starts a thread for each kind of work that is due, first of all for releases.
+"""The worker. It starts threads for each kind of work that is due, releases first.
 
-What is sent has threads of its own, as the check of a large draft takes minutes. Any number of
-workers may run, on any number of machines: a thread claims one release at a time in the database
-(`work/claims.py`), and each step resumes from what the database says (`running.py`).
+Sending has its own threads, because the check of a large draft takes minutes. Any number of
+workers may run on any number of machines. A thread claims one release at a time in the database
+(`work/claims.py`). Each step resumes from the state in the database (`running.py`).
 """
 
 import logging
@@ -37,17 +37,17 @@ from dashboard.work.claims import Claim, ClaimLostError, claim_next, earliest
 from dashboard.work.tasks import WorkerTask, work_through
 
 CHECK_S = 1.0
-"""Between two checks while there is work. What has a time is also started at that time."""
+"""Interval between checks while there is work. Timed work starts at its time."""
 IDLE_CHECK_S = 4.0
-"""Between two checks when nothing was due in the last minute."""
+"""Interval between checks when nothing was due for IDLE_AFTER_S."""
 IDLE_AFTER_S = 60.0
 HEARTBEAT_S = 20.0
 FORGOTTEN_AFTER = timedelta(days=1)
 MISSING_AFTER = timedelta(seconds=3 * HEARTBEAT_S)
-"""Without a heartbeat: two may be late. Source: our choice."""
+"""A worker counts as missing after three heartbeat intervals. Source: our choice."""
 
 MAX_SMALL = 10
-"""Versions of a release that waits for no larger one. Source: our choice."""
+"""Versions in a release that need not wait for larger ones. Source: our choice."""
 
 _logger = logging.getLogger("dashboard.worker")
 
@@ -57,10 +57,10 @@ def new_worker_id() -> str:
 
 
 class Schedule:
-    """What is due, for one worker: one query for all kinds of work, and its heartbeat.
+    """Finds due work of all kinds with one query, and writes the worker's heartbeat.
 
-    Waking up for a query takes longer than the query itself, and the two together 0.4 ms of
-    processor time on SQLite, 0.7 ms on PostgreSQL. So an idle worker checks less often.
+    Waking up takes longer than the query. Together they take 0.4 ms of processor time on SQLite
+    and 0.7 ms on PostgreSQL, so an idle worker checks less often.
     """
 
     def __init__(self, worker_id: str, tasks: Sequence[WorkerTask]) -> None:
@@ -72,12 +72,12 @@ class Schedule:
             )
         }
         self._earliest = CompiledQuery(tuple, self._build)
-        # On the monotonic clock: that of the day may be set back.
+        # Monotonic, because the wall clock may be set back.
         self._next_beat = 0.0
         self._active_at = time.monotonic()
 
     def check(self) -> tuple[list[WorkerTask], float]:
-        """Return the tasks that are due, and in how many seconds to check again. One query."""
+        """Return the due tasks and the seconds until the next check. One query."""
         try:
             self._beat()
             row = self._earliest.first(self._worker_id) or ()
@@ -91,7 +91,7 @@ class Schedule:
             close_old_connections()
             return [], IDLE_CHECK_S
         except Exception:
-            # A value in one queue that can't be read must not stop the others.
+            # An unreadable value in one queue must not stop the others.
             _logger.exception("What is due could not be read, so each kind of work is tried")
             return list(dict.fromkeys(task for task, _ in self._columns.values())), IDLE_CHECK_S
         now, seconds = clock.now(), time.monotonic()
@@ -117,7 +117,7 @@ class Schedule:
         return own.annotate(**columns).values_list(*columns)
 
     def _beat(self) -> None:
-        """Write the heartbeat now and then, and at first remove those of dead workers."""
+        """Write the heartbeat every HEARTBEAT_S. The first one also deletes dead workers' rows."""
         seconds = time.monotonic()
         if seconds < self._next_beat:
             return
@@ -136,10 +136,10 @@ def run_worker(
     is_orphaned: Callable[[], bool] = lambda: False,
     tasks: Sequence[WorkerTask] = (),
 ) -> None:
-    """Work until `stop` is set, or the process that this one belongs to is gone.
+    """Work until `stop` is set or `is_orphaned` returns True.
 
-    What is in progress is finished first: a step of a release, and the `tasks` of other rooms. An
-    error is logged, and the task is run again at the next check.
+    Work in progress is finished first. An error is logged, and a task that is still due runs again
+    at the next check.
     """
     schedule = Schedule(worker_id, (*RELEASE_TASKS, *tasks))
     threads = {
@@ -157,7 +157,7 @@ def run_worker(
                     if place not in threads or not threads[place].is_alive():
                         threads[place] = Thread(target=_run, args=(task, worker_id, stop))
                         threads[place].start()
-                        # What another thread is at is due no more.
+                        # One thread per check: the query excludes work already claimed.
                         break
             stop.wait(pause_s)
     finally:
@@ -169,13 +169,16 @@ def run_worker(
 
 
 def _run(task: WorkerTask, worker_id: str, stop: Event) -> None:
-    """Run a task; one with an interval until stopped, by one connection: a new one takes 2 ms."""
+    """Run a task once, or at its interval until stopped.
+
+    Repeated runs share one connection, because a new one takes 2 ms.
+    """
     try:
         while not stop.is_set():
             try:
                 task.run(worker_id, stop)
             except Exception:
-                # A claim ends by itself, and then what was claimed is tried again.
+                # The claim expires, and the work is tried again.
                 _logger.exception("A task of the worker failed")
                 close_old_connections()
             if not task.every_s:
@@ -200,7 +203,7 @@ def run_pending(
     *,
     releases: Callable[[], QuerySet[Release]] = Release.objects.all,
 ) -> int:
-    """Do all that is due now, of these releases; return the number of steps."""
+    """Do everything that is due for these releases; return the number of steps."""
     set_live(failed_and_live())
     skip_live(held_and_live())
     wake_releases(unknown_and_changed(), clock.now())
@@ -234,7 +237,7 @@ RUN_RELEASES = WorkerTask(
     partial(run_pending, releases=_planned),
     due=(
         partial(earliest, _planned),
-        # Times in the past, if something has become known of an item that has ended.
+        # These times are in the past: news about an ended item is due at once.
         lambda: unknown_and_changed().values_list("checked_at", named=True)[:1],
         lambda: failed_and_live().values_list("settled_at", named=True)[:1],
         lambda: held_and_live().values_list("settled_at", named=True)[:1],
@@ -244,11 +247,11 @@ RUN_RELEASES = WorkerTask(
 RUN_SMALL_RELEASES = WorkerTask(
     partial(run_pending, releases=small_releases), due=(partial(earliest, small_releases),)
 )
-"""They don't wait until three large ones, due at the same time, are checked."""
+"""A thread for small releases, so that they don't wait for large ones due at the same time."""
 CHECK_RELEASES = WorkerTask(
     partial(run_pending, releases=_others), due=(partial(earliest, _others),), threads=2
 )
-"""Drafts and held releases are read for a person, and what others have sent is followed."""
+"""Reads drafts and held releases for a person, and follows items of ended releases."""
 RELEASE_TASKS = (RUN_RELEASES, RUN_SMALL_RELEASES, CHECK_RELEASES)
 
 

@@ -1,4 +1,4 @@
-"""Saved views: the state of a list under a name, one's own or the team's, and default views."""
+"""Saved views of a list, owned by a user or the team, and default views."""
 
 from django.conf import settings
 from django.db import models
@@ -23,8 +23,8 @@ class ListName(models.TextChoices):
 class SavedView(models.Model):
     """The search, filters, order, columns and density of a list, under a name.
 
-    A view of people holds what was typed, which may be personal data: it has an owner, always, and
-    neither its name nor its query string is logged.
+    A view of people may hold personal data that a user typed. It always has an owner, and neither
+    its name nor its query string is logged.
     """
 
     list_name = models.CharField(max_length=16, choices=ListName)
@@ -34,14 +34,14 @@ class SavedView(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="saved_views"
     )
-    """Whose view it is; None for the team's."""
+    """The user who owns the view; None for a team view."""
     position = models.PositiveIntegerField(default=0)
     """Its place among all views of its owner, or of the team."""
     created_at = models.DateTimeField()
     created_by_name = models.CharField(max_length=MAX_ACTOR_NAME)
     changed_at = models.DateTimeField()
     changed_by_name = models.CharField(max_length=MAX_ACTOR_NAME)
-    """The names at that time; those of a team's view outlive the accounts."""
+    """The user's name at that time; a team view keeps it when the account is deleted."""
 
     class Meta:
         ordering = ["position", "pk"]
@@ -65,7 +65,7 @@ class SavedView(models.Model):
         ]
 
     def __str__(self) -> str:
-        # Without the name, which Django's admin would show to who deletes the owner's account.
+        # Omit the name: Django's admin would show it to a user who deletes the owner's account.
         return f"saved view {self.pk}"
 
     @property
@@ -82,7 +82,7 @@ class DefaultView(models.Model):
     """None for the team; a user's own default wins."""
     list_name = models.CharField(max_length=16, choices=ListName)
     view = models.ForeignKey(SavedView, null=True, on_delete=models.CASCADE, related_name="+")
-    """None for the whole list, although the team has a default."""
+    """None to show the whole list, even if the team has a default."""
 
     class Meta:
         default_permissions = ()

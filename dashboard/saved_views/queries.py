@@ -20,13 +20,13 @@ class ViewOfUser:
     name: str
     query: str
     is_team: bool
-    """Whether it is the team's, not the user's own."""
+    """Whether it belongs to the team."""
     is_own_default: bool
     is_team_default: bool
     has_own_default: bool
     """Whether the user chose a default for this list: this view, another one, or the whole list."""
     has_twin: bool = False
-    """Whether the user can open another view that shows the same."""
+    """Whether the user can open another view of the list with the same query."""
 
     @property
     def is_default(self) -> bool:
@@ -67,7 +67,7 @@ def views_of(user: User) -> list[ViewOfUser]:
 
 
 def find_view(user: User, pk: int) -> SavedView | None:
-    """Return a view of the user or of the team; None if there is none for them."""
+    """Return a view of the user or of the team; None if they can't open it."""
     return SavedView.objects.filter(Q(owner=user) | Q(owner=None), pk=pk).first()
 
 

@@ -16,7 +16,7 @@ from dashboard.limits import has_room
 from dashboard.saved_views.models import MAX_VIEW_NAME, DefaultView, ListName, SavedView
 
 MAX_VIEWS = 50
-"""Of one list, for one user, and for the team. Source: our choice."""
+"""Views per list, for each user and for the team. Source: our choice."""
 FULL = f"There are {MAX_VIEWS} views of this list already. Delete one first."
 MAX_QUERY = 3000
 """Characters: servers limit a URL to 4,094."""
@@ -38,7 +38,7 @@ def create_view(
 ) -> SavedView:
     """Save the state of a list as a view of the user, or of the team. Raises SavedViewError.
 
-    The same form leads to the view that it has made.
+    Sending the same form again returns the same view.
     """
     name = _clean_name(name)
     _check_scope(list_name, is_team=is_team)
@@ -84,7 +84,7 @@ def edit_view(
 ) -> SavedView:
     """Rename a view, give it to the team or to the user, and make it the team's default or not.
 
-    A view that is no longer the team's stops being the default of others. Raises SavedViewError.
+    A view taken from the team stops being a default for others. Raises SavedViewError.
     """
     columns: dict[str, Any] = {"name": _clean_name(name)}
     if view.is_team and not is_team:
@@ -108,7 +108,7 @@ def edit_view(
 
 @transaction.atomic
 def move_view(view: SavedView, *, is_up: bool) -> None:
-    """Move a view by one place among those of its list that its owner has, or the team."""
+    """Move a view by one place among its owner's, or the team's, views of the same list."""
     views = [*SavedView.objects.select_for_update().filter(owner=view.owner)]
     of_list = [other for other in views if other.list_name == view.list_name]
     place = of_list.index(view) + (-1 if is_up else 1)
@@ -129,26 +129,26 @@ def delete_view(view: SavedView) -> None:
 
 
 def is_team_default(view: SavedView) -> bool:
-    """Return whether the list opens with this view for all who have chosen none."""
+    """Return whether the list opens with this view for users without their own default."""
     return DefaultView.objects.filter(view=view, user=None).exists()
 
 
 @transaction.atomic
 def set_default(list_name: str, view: SavedView | None, *, user: User | None) -> None:
-    """Open a list with this view, or with all of it: for a user, or for the team (None)."""
+    """Set the default view of a list, or None for the whole list. `user` is None for the team."""
     DefaultView.objects.update_or_create(user=user, list_name=list_name, defaults={"view": view})
     _add_to_feed(user.pk if user else None)
 
 
 @transaction.atomic
 def clear_default(list_name: str, *, user: User | None) -> None:
-    """Remove the default of a list, of a user or of the team (None)."""
+    """Remove the default view of a list. `user` is None for the team."""
     if DefaultView.objects.filter(user=user, list_name=list_name).delete()[0]:
         _add_to_feed(user.pk if user else None)
 
 
 def _add_to_feed(owner_id: int | None) -> None:
-    """Add the views of a user, or of the team (None), which everybody sees."""
+    """Add the views of a user, or the team views (None), which everybody sees."""
     feed.add(FeedEntry(kind=FeedKind.SAVED_VIEW, user_id=owner_id))
 
 
@@ -192,7 +192,7 @@ def _check_query(query: str) -> None:
 
 @transaction.atomic
 def _change(view: SavedView, user: User, **columns: Any) -> SavedView:
-    """Change these columns of a view; the others may be changed by another user of the team."""
+    """Change only these columns: another user may be changing the others. Raises SavedViewError."""
     if not SavedView.objects.select_for_update().filter(pk=view.pk, owner=view.owner).exists():
         raise SavedViewError("This view was deleted or moved. Reload the page.")
     columns |= {"changed_at": clock.now(), "changed_by_name": actor_name(user)}
@@ -202,7 +202,7 @@ def _change(view: SavedView, user: User, **columns: Any) -> SavedView:
 
 
 def _save(view: SavedView, columns: Collection[str] | None = None) -> SavedView:
-    """Save a view, whose name is unique by a constraint. Raises SavedViewError."""
+    """Save a view. Raises SavedViewError if the name is taken."""
     try:
         with transaction.atomic():
             view.save(update_fields=columns)

@@ -1,4 +1,4 @@
-"""Running the dashboard, as a Django app, and Django's app of static files as we use it."""
+"""The app that runs the dashboard, and our configuration of Django's static files app."""
 
 from django.apps import AppConfig
 from django.contrib.staticfiles import apps
@@ -19,9 +19,9 @@ class ServerConfig(AppConfig):
 
 
 class StaticFilesConfig(apps.StaticFilesConfig):
-    """Ignore other versions of htmx, and unminified files of which pages use the minified form.
+    """Ignore other versions of htmx, and unminified files whose minified form pages use.
 
-    Compressing them would take seconds of the first start.
+    Compressing them would delay the first start by seconds.
     """
 
     ignore_patterns = [

@@ -1,4 +1,4 @@
-"""Checks of the installation: for `manage.py check --deploy`, and before `serve` starts."""
+"""Checks of the installation, for `manage.py check --deploy` and before `serve` starts."""
 
 import stat
 from pathlib import Path
@@ -14,7 +14,7 @@ from dashboard.server.views import cache_is_working, pending_migrations
 
 @checks.register(checks.Tags.security, deploy=True)
 def database_file_is_private(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Warn if all accounts may read the SQLite file, with its password hashes and sessions."""
+    """Warn if every account can read the SQLite file, which has password hashes and sessions."""
     if connection.vendor != "sqlite":
         return []
     path = Path(connection.settings_dict["NAME"])
@@ -44,14 +44,14 @@ def start_errors() -> list[str]:
         if pending := pending_migrations():
             errors.append(f"Migrations are not applied ({pending}): run `manage.py migrate` first.")
     except Error as error:
-        # Drivers write several lines.
+        # A driver's message may have several lines.
         message = " ".join(str(error).split())
         errors.append(f"DATABASE_URL: the database does not respond ({message}).")
     return errors
 
 
 def deployment_warnings() -> list[str]:
-    """Return the first sentence of each warning of `manage.py check --deploy`."""
+    """Return the first sentence of each warning from `manage.py check --deploy`."""
     messages = checks.run_checks(include_deployment_checks=True)
     return [f"{warning.msg.split('. ')[0].rstrip('.')} ({warning.id})." for warning in messages]
 

@@ -1,7 +1,7 @@
-"""Limit how long a statement waits for PostgreSQL, whatever became of it.
+"""Limit how long a statement waits for PostgreSQL, even if the database hangs.
 
-The settings of libpq notice a machine that is gone; these also a database that hangs, or one behind
-a proxy that goes on.
+The settings of libpq detect only a machine that is gone. These limits also end the wait if the
+database hangs, or has gone behind a proxy that keeps the connection open.
 """
 
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ from psycopg.pq import TransactionStatus
 
 
 def limit_waits() -> None:
-    """Limit the statements of all connections that this process, or a fork of it, opens."""
+    """Limit the statements of all connections that this process and its forks open."""
     connection_created.connect(_limit)
 
 
 @contextmanager
 def unlimited_waits() -> Iterator[None]:
-    """Let statements of the block take as long as they need: building an index may."""
+    """Remove the limits within the block: building an index may take long."""
     connection_created.disconnect(_limit)
     _reconnect()
     try:
@@ -42,7 +42,7 @@ def _limit(connection: Any, **_: object) -> None:
     if connection.vendor != "postgresql":
         return
     limit_s = settings.DATABASE_TIMEOUT_S
-    # By a statement, as PgBouncer takes no options when connecting.
+    # Set with a statement: PgBouncer accepts no options when connecting.
     limits = "SET statement_timeout = %s; SET idle_in_transaction_session_timeout = %s"
     with connection.cursor() as cursor:
         cursor.execute(limits, [limit_s * 1000, limit_s * 3000])

@@ -1,4 +1,4 @@
-"""Run gunicorn by its documented settings and hooks, and the worker of releases beside it."""
+"""Run gunicorn with its documented settings and hooks, and the worker of releases beside it."""
 
 import gc
 import logging
@@ -24,9 +24,9 @@ from dashboard.observability.tracing import flush_spans
 from dashboard.server.static_files import collect_static
 
 WORKER_RESTART_S = 5.0
-"""Between the end of the worker of releases and its next start. Source: our choice."""
+"""Pause before the worker of releases is started again. Source: our choice."""
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""prometheus-client's variable for the folder in which processes share their counts."""
+"""Variable of prometheus-client for the folder in which processes share their counts."""
 
 _logger = logging.getLogger(__name__)
 
@@ -49,14 +49,15 @@ class Server(BaseApplication):  # type: ignore[misc]  # it has no types
 
 
 class Worker(ThreadWorker):  # type: ignore[misc]  # it has no types
-    """Gunicorn's threads, refusing connections once stopping.
+    """Gunicorn's threaded worker, which also refuses connections once it is stopping.
 
-    Gunicorn's own keeps the port open while it finishes, for 90 s during a publish: clients wait in
-    vain, and a proxy tries no other machine. No setting or hook closes the port.
+    Gunicorn's own worker keeps the port open until its requests are done, which takes up to 90 s
+    during a publish. Clients would wait in vain, and a proxy would try no other machine. No setting
+    or hook closes the port.
     """
 
     def set_accept_enabled(self, enabled: bool) -> None:  # noqa: FBT001  # gunicorn's
-        """Take connections or not; a worker that stops closes the port for good."""
+        """Accept connections or not. A stopping worker closes the port for good."""
         super().set_accept_enabled(enabled)
         if not self.alive:
             for port in self.sockets:
@@ -64,9 +65,9 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # it has no types
 
 
 class ReleasesWorker(Thread):
-    """Runs `manage.py worker`, and starts it again if it dies, until stopped.
+    """Runs `manage.py worker` until stopped, and starts it again if it dies.
 
-    If this process is killed, the worker notices by itself.
+    If this process is killed, the worker notices it and ends.
     """
 
     def __init__(self) -> None:
@@ -96,10 +97,10 @@ class ReleasesWorker(Thread):
 
 
 def post_worker_init(_worker: Any) -> None:
-    """Ignore Ctrl+C, which the server handles, and keep loaded objects from the collector.
+    """Ignore Ctrl+C, which the server handles, and exempt loaded objects from garbage collection.
 
-    A terminal sends Ctrl+C to all processes at once. To scan what was loaded for garbage stops
-    every thread for 0.1 s now and then. Source: Python's documentation, `gc.freeze`.
+    A terminal sends Ctrl+C to all processes at once. Scanning the loaded objects would stop every
+    thread for 0.1 s now and then. Source: Python's documentation, `gc.freeze`.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.collect()
@@ -117,19 +118,19 @@ def child_exit(_server: Any, worker: Any) -> None:
     if settings.METRICS_TOKEN:
         from prometheus_client.multiprocess import mark_process_dead
 
-        # Its counts stay, its live gauges go.
+        # Its counts are kept; its live gauges are removed.
         mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
 
 
 SETTINGS: dict[str, Any] = {
     "worker_class": Worker,
-    # Above the minute for which proxies keep a connection: one that is closed at the very moment
-    # it is used again is a lost request.
+    # Proxies keep a connection for a minute. If we closed it first, a request sent at that moment
+    # would be lost.
     "keepalive": 75,
-    # A URL may hold three ids of the service's choice, each encoded twice.
+    # A URL may contain three ids from the service, each encoded twice.
     "limit_request_line": 8190,
-    # What a proxy's headers mean is for Django's settings alone to say (BEHIND_PROXY), and a client
-    # may not name the path under which all of this is (SCRIPT_NAME).
+    # Only Django's settings decide whether a proxy's headers are trusted (BEHIND_PROXY), and no
+    # client may set SCRIPT_NAME.
     "secure_scheme_headers": {},
     "forwarder_headers": "",
     "control_socket_disable": True,
@@ -142,7 +143,7 @@ SETTINGS: dict[str, Any] = {
 def stop_gracefully(worker: ReleasesWorker | None) -> None:
     """Let SIGTERM and the first SIGINT end the worker and the server once they are done.
 
-    Gunicorn's own way for SIGINT would cut off what is being sent: that is the second one's.
+    Gunicorn's own handler for SIGINT cuts off responses; only a second SIGINT runs it.
     """
 
     def stop(_number: int, frame: Any) -> None:
@@ -166,8 +167,8 @@ def serve(
 ) -> None:
     """Serve on `host`:`port` until stopped; call `on_ready` once the port is open.
 
-    With `has_worker`, a `manage.py worker` runs beside it for as long. Ends by SystemExit if the
-    port is taken.
+    With `has_worker`, `manage.py worker` runs beside it until the server stops. Raises SystemExit
+    if the port is taken.
     """
     worker = ReleasesWorker() if has_worker else None
     # Cutting a publish short would leave its outcome unknown.
@@ -175,7 +176,7 @@ def serve(
 
     def when_ready(_server: Any) -> None:
         if settings.METRICS_TOKEN:
-            # For what each process counts, which prometheus-client merges.
+            # Each process writes its counts there, and prometheus-client merges them.
             os.environ[SHARED_FOLDER] = tempfile.mkdtemp(prefix="pressroom-metrics-")
         if worker:
             worker.start()
@@ -189,7 +190,7 @@ def serve(
             shutil.rmtree(os.environ[SHARED_FOLDER], ignore_errors=True)
 
     collect_static()
-    # A connection must not be shared with the processes that are forked from this one.
+    # Forked processes must not share a connection with this one.
     connections.close_all()
     Server(
         bind=f"{host}:{port}",

@@ -1,7 +1,7 @@
-"""Django's Redis cache, which tolerates that Redis is unavailable.
+"""Django's Redis cache, made to tolerate an unavailable Redis.
 
-Only disposable data is cached; sessions are in the database. If Redis is unavailable, reads miss,
-writes are ignored, and `/health/ready` says so.
+Only disposable data is cached; sessions are in the database. While Redis is unavailable, reads
+miss, writes are ignored, and `/health/ready` returns 503.
 """
 
 import json
@@ -18,19 +18,24 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 T = TypeVar("T")
 
 LOG_INTERVAL_S = 10.0
-"""At most one failure is logged per interval."""
+"""Interval in which at most one failure is logged."""
 RETRY_AFTER_S = 3.0
-"""After a timeout Redis is skipped for this long: a page makes about ten cache calls, and each
-would time out. Source: our choice."""
+"""How long Redis is skipped after a timeout. Source: our choice.
+
+A page makes about ten cache calls, and each would time out.
+"""
 
 _logger = logging.getLogger(__name__)
 _last_logged = -LOG_INTERVAL_S
 _skipped_until: dict[str, float] = {}
-"""Of each Redis, by URL, on the monotonic clock. Shared: Django makes a cache for each thread."""
+"""When each Redis is tried again, by URL, on the monotonic clock.
+
+All threads share it, because Django makes a cache for each thread.
+"""
 
 
 def _tolerant(call: Callable[..., T], fallback: Callable[..., T]) -> Callable[..., T]:
-    """Return a method of the cache that returns its fallback if Redis is unavailable."""
+    """Return a cache method that returns the result of `fallback` if Redis is unavailable."""
 
     @wraps(call)
     def method(self: "FaultTolerantRedisCache", *args: Any, **options: Any) -> T:
@@ -52,17 +57,17 @@ def _no_count(key: Any, *args: Any, **options: Any) -> int:
 
 
 class JSONSerializer:
-    """JSON instead of Django's pickles, which run code: that of any writer of Redis.
+    """JSON instead of Django's pickles, with which anyone who can write to Redis could run code.
 
-    So tuples come back as lists, and the keys of dicts as texts.
+    Tuples come back as lists, and the keys of dicts as strings.
     """
 
     def dumps(self, value: Any) -> int | bytes:
-        # As it is: Redis counts it up.
+        # Integers are stored unchanged, so that Redis can increment them.
         return value if type(value) is int else json.dumps(value).encode()
 
     def loads(self, data: int | bytes) -> Any:
-        """Return the value, or None if it can't be read: another release wrote it."""
+        """Return the value, or None if it can't be read because another release wrote it."""
         try:
             return json.loads(data) if isinstance(data, bytes) else data
         except (ValueError, RecursionError) as error:
@@ -71,7 +76,7 @@ class JSONSerializer:
 
 
 class FaultTolerantRedisCache(RedisCache):
-    """Django's Redis cache; it is like an empty one while Redis is unavailable."""
+    """Django's Redis cache, which behaves like an empty cache while Redis is unavailable."""
 
     def __init__(self, server: Any, params: dict[str, Any]) -> None:
         options = {"serializer": JSONSerializer} | params.get("OPTIONS", {})

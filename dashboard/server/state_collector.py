@@ -1,6 +1,6 @@
 """Metrics computed on request: operations, releases, worker, deliveries, crawl, service.
 
-Imported late, as prometheus-client is in `dashboard.observability.metrics`.
+Import this module late: see prometheus-client in `dashboard.observability.metrics`.
 """
 
 import platform
@@ -24,7 +24,7 @@ from dashboard.service.health import health_now
 
 
 def _gauge(name: str, message: str, label: str, values: Mapping[str, float]) -> GaugeMetricFamily:
-    """Return a gauge with a value for each word of its label."""
+    """Return a gauge with a value for each value of its label."""
     gauge = GaugeMetricFamily(f"pressroom_{name}", message, labels=[label])
     for word, value in values.items():
         gauge.add_metric([word], value)
@@ -32,7 +32,7 @@ def _gauge(name: str, message: str, label: str, values: Mapping[str, float]) -> 
 
 
 def _crawl() -> Iterator[GaugeMetricFamily]:
-    """Yield how far the crawl is, and when it last read everything; nothing before the first."""
+    """Yield the progress of the crawl, and when it last read everything. Empty without a crawl."""
     crawl = get_crawl()
     if crawl is None:
         return
@@ -54,7 +54,7 @@ def _crawl() -> Iterator[GaugeMetricFamily]:
 
 
 def _recorded() -> Iterator[GaugeMetricFamily]:
-    """Yield what is in the database."""
+    """Yield the metrics that are read from the database."""
     now = clock.now()
     releases = dict(Release.listed.order_by().values_list("state").annotate(Count("pk")))
     yield _gauge("releases", "Releases", "state", releases)
@@ -82,7 +82,7 @@ class StateCollector(Collector):
         message = "Seconds by which this machine's clock is ahead of the database's"
         ahead_s = -clock.correction().total_seconds()
         yield GaugeMetricFamily("pressroom_clock_ahead_seconds", message, value=ahead_s)
-        # Without a database, only what is in it is missing.
+        # If the database is unavailable, the other metrics are still returned.
         with suppress(Error):
             yield from _recorded()
         message = "Whether the circuit of an operation is open, after calls without a response"

@@ -27,7 +27,7 @@ from dashboard.service.health import health_now, health_word
 
 PROBE, WRITTEN = "readiness:probe", "readiness:written"
 PROBE_SIZE = 16_384
-"""Characters: more than fits into the free space of a page."""
+"""Characters in the row of the write probe: more than the free space of a database page."""
 
 _logger = logging.getLogger(__name__)
 
@@ -43,7 +43,8 @@ def _database_is_reachable() -> bool:
 def _database_is_writable() -> bool:
     """Return whether a row can be inserted; it is deleted in the same transaction.
 
-    Written at most once in 5 seconds. It is committed, as with a full disk only that fails.
+    After a success, the result is cached for 5 seconds. The transaction is committed, because on a
+    full disk only the commit fails.
     """
     if cache.get(WRITTEN):
         return True
@@ -53,7 +54,7 @@ def _database_is_writable() -> bool:
             row.save(force_insert=True)
             row.delete()
     except Error as error:
-        if "locked" not in str(error):  # Others write at the moment.
+        if "locked" not in str(error):  # "locked" means that others are writing.
             _logger.warning("The database can't be written: %s", error)
             return False
     cache.set(WRITTEN, 1, timeout=5)
@@ -62,7 +63,7 @@ def _database_is_writable() -> bool:
 
 @contextmanager
 def _short_wait_for_locks() -> Iterator[None]:
-    """Wait for other writers of SQLite for 0.2 s at most: a load balancer doesn't wait longer."""
+    """Wait at most 0.2 s for other writers of SQLite: a load balancer doesn't wait longer."""
     if connection.vendor != "sqlite":
         yield
         return
@@ -76,7 +77,7 @@ def _short_wait_for_locks() -> Iterator[None]:
 
 
 def pending_migrations() -> int:
-    """Return how many migrations the database lacks. Raises django.db.Error without a database."""
+    """Return the number of migrations that are not applied. Raises django.db.Error."""
     return len(_known_migrations() - MigrationRecorder(connection).applied_migrations().keys())
 
 
@@ -102,14 +103,14 @@ def live(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
-    """Report whether database, migrations and cache are working: 200 if they are, else 503.
+    """Return 200 if database, migrations and cache are working, else 503.
 
     A database that can't be written, such as on a full disk, is not working.
 
-    The service's state comes from earlier calls, and never makes the process unready: without the
-    service, the dashboard shows the last known state. Nor does a missing worker, for which another
-    process is to be started: the dashboard says what it leaves undone. Nor does a clock that
-    differs from the database's, as every time is corrected by the difference.
+    Three other states are reported, but never make the process unready. The service's state comes
+    from earlier calls: without the service, the dashboard shows the last known state. If no worker
+    runs, another process must be started, and the dashboard says what is not being done. If the
+    clock differs from the database's, every time is corrected by the difference.
     """
     database, cache = _database_is_reachable(), cache_is_working()
     has_tables = database and not pending_migrations()
@@ -130,7 +131,7 @@ def ready(request: HttpRequest) -> JsonResponse:
 
 
 def _worker_word() -> str:
-    """Return whether a worker runs releases: `missing` only if one is scheduled or running."""
+    """Return the state of the workers: `missing` only if a release is scheduled or running."""
     if is_running(clock.now()):
         return "running"
     return "missing" if is_needed() else "not needed"
@@ -139,7 +140,7 @@ def _worker_word() -> str:
 @login_not_required
 @require_safe
 def favicon(request: HttpRequest) -> HttpResponse:
-    """Redirect browsers that look for the icon without reading a page."""
+    """Redirect browsers that request the icon at its default URL."""
     return redirect(static("mark.svg"))
 
 

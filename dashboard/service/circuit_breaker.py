@@ -22,11 +22,11 @@ from dashboard.clock import recorded_after
 from dashboard.observability.metrics import count_held_back
 
 FAILURE_THRESHOLD = 3
-"""Calls without a response in a row that open the circuit."""
+"""Number of consecutive calls without a response that opens the circuit."""
 RETRY_DELAYS_S = (5.0, 10.0, 20.0, 40.0)
-"""Pauses before each probe; the last one repeats."""
+"""Pauses before the probes; the last one repeats."""
 SLOW_CALL_S = 5.0
-"""A call in flight for longer counts as failed before its time limit passes."""
+"""A call in flight for longer than this counts as hanging, before its time limit passes."""
 
 
 class HeldBackError(ConnectError):
@@ -58,10 +58,10 @@ class CircuitState:
 def is_hanging(
     began: Iterable[float], *, last_response_at: float, now: float, time_limit_s: float
 ) -> bool:
-    """Return whether enough calls in flight have waited too long since the last response to any.
+    """Return whether FAILURE_THRESHOLD calls in flight have waited too long.
 
-    All in seconds on one clock. If this process itself is slow, calls wait long although the
-    service responds.
+    A wait counts from the last response to any call: if this process itself is slow, calls wait
+    long although the service responds. All times are in seconds on one clock.
     """
     limit = min(SLOW_CALL_S, time_limit_s / 2)
     waiting = sum(now - max(since, last_response_at) > limit for since in began)
@@ -77,7 +77,7 @@ READS = (
     "Search people",
     "Update webhook subscription",
 )
-"""The last one by the empty update that reads a subscription."""
+"""Operations that have a circuit. The last one is the empty update that reads a subscription."""
 CACHE_S = 10 * 60
 
 _logger = logging.getLogger("dashboard.breakers")
@@ -85,7 +85,7 @@ _logger = logging.getLogger("dashboard.breakers")
 _started_at: dict[str, list[float]] = defaultdict(list)
 """Start times of this process's calls in flight, on the monotonic clock."""
 _last_response_at: dict[str, float] = {}
-"""Time of this process's last response, on the same clock."""
+"""Times of this process's last responses, on the same clock."""
 _lock = Lock()
 
 
@@ -109,7 +109,7 @@ def guard_call(call: Call) -> Iterator[None]:
         with _in_flight(operation):
             yield
     except InvalidURLError:
-        raise  # Nothing was sent, so this is no failure of the service.
+        raise  # Nothing was sent, so the service did not fail.
     except NoResponseError:
         failed = _parse_state(cache.get(_key(operation))).after_failure(clock.now().timestamp())
         cache.set(_key(operation), (failed.failures, failed.retry_at), timeout=CACHE_S)
@@ -149,7 +149,7 @@ def _rejection_reason(operation: str, state: CircuitState) -> str:
 
 def _record_success(operation: str, before: CircuitState) -> None:
     _last_response_at[operation] = time.monotonic()
-    # A failure recorded since then is reset by the next response: no need to load it each time.
+    # The next response resets a failure recorded since `before`: no need to load the state again.
     if before.failures:
         cache.delete_many([_key(operation), _probe_key(operation)])
 

@@ -36,11 +36,11 @@ MAX_NAME = 60
 """Characters of a name that are recorded."""
 
 ID_FIELDS: dict[type, str] = {PageItem: "page_id", Audience: "audience_id", Person: "person_id"}
-"""The ID of an item of each list."""
+"""Name of the ID field of each type of list item."""
 PAGE_STATUSES, PAGE_TYPES = frozenset(PageStatus), frozenset(PageType)
 VERSION_STATUSES, EVENT_NAMES = frozenset(VersionStatus), frozenset(EventName)
 MAX_DEVIATIONS_PER_REQUEST = 100
-"""Further ones are dropped."""
+"""Further deviations are dropped."""
 
 _INDEX = re.compile(r"(?<=\.)\d+(?=\.|$)")
 _logger = logging.getLogger("dashboard.watch")
@@ -107,7 +107,7 @@ def _unknown_names(item: WireModel | None, place: str) -> Iterator[Finding]:
 
 
 def collect_deviations(report: CallReport) -> None:
-    """Collect the deviations of a call; outside of a request record them at once."""
+    """Collect the deviations of a call. Outside a request, record them at once."""
     deviations = find_deviations(report)
     if notes := current_notes():
         notes.differences.extend(deviations[: MAX_DEVIATIONS_PER_REQUEST - len(notes.differences)])
@@ -118,7 +118,7 @@ def collect_deviations(report: CallReport) -> None:
 
 
 def record_event_name(name: str) -> None:
-    """Count an event that was received, if the specification has no event of that name."""
+    """Count a received event whose name is not in the specification."""
     if not name or name in EVENT_NAMES:
         return
     message = "the specification has no event of this name"
@@ -129,7 +129,7 @@ def record_event_name(name: str) -> None:
 
 
 def write_deviations(notes: RequestNotes) -> None:
-    """Record the deviations collected in a request, or in a call of the crawl."""
+    """Record the deviations collected during a request or a call of the crawl."""
     if notes.differences:
         _record(notes.differences)
 

@@ -1,18 +1,21 @@
-"""How fast a crawl is: its limit, and what it spent its time on."""
+"""The speed of a crawl: its rate limit, and what it spent its time on."""
 
 import time
 from collections import defaultdict
 
 
 class CrawlSpeed:
-    """Limits the calls per second, and says which rate was reached and why it was no higher."""
+    """Limits the calls per second, and explains why the actual rate was not higher."""
 
     def __init__(self, limit: float, max_calls: int, *, is_in_process: bool) -> None:
         self.calls = 0
         self.rate_limits = 0
-        """Pauses because of a 429."""
+        """Number of pauses because of a 429."""
         self.seconds = defaultdict[str, float](float)
-        """Spent waiting for the `limit`, a `pause` or the `service`; in all `calls` together."""
+        """Seconds spent waiting for the `limit`, a `pause` or the `service`.
+
+        `calls` is the sum of the durations of all calls.
+        """
         self._limit, self._max_calls, self._is_in_process = limit, max_calls, is_in_process
         self._gap_s = 1 / limit
         self._next = time.monotonic()
@@ -22,7 +25,7 @@ class CrawlSpeed:
 
     def begin(self) -> None:
         self.calls += 1
-        # A call that begins a little late, as a response was recorded, delays no later one.
+        # A call may begin late because a response was recorded: up to 0.1 s is made up for.
         self._next = max(self._next, time.monotonic() - 0.1) + self._gap_s
 
     def sentence(self, elapsed_s: float) -> str:

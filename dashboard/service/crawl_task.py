@@ -1,4 +1,4 @@
-"""The worker's task that reads everything: at first, then once an hour."""
+"""The worker's task that reads everything at the first start, then once an hour."""
 
 import logging
 from functools import partial
@@ -39,21 +39,21 @@ def _crawl(claim: Claim[Crawl], stop: Event) -> None:
 
 
 def _record_error(claim: Claim[Crawl]) -> None:
-    # Where it was may be what fails: it starts over.
+    # The checkpoint may be what fails, so the next crawl starts over.
     claim.row.state, claim.row.checkpoint = CrawlState.FAILED, {}
     claim.row.failure = "Pressroom failed unexpectedly. The error was logged."
     let_go_of_crawl(claim, clock.now() + RETRY_AFTER)
 
 
 def end_crawl(claim: Claim[Crawl], crawler: Crawler) -> bool:
-    """Record the result, and when the crawl is due again; return whether the claim still held."""
+    """Record the result and the next due time; return whether the claim was still held."""
     crawl, now = claim.row, clock.now()
     crawl.pause_reason = ""
     if crawl.failure:
         crawl.state = CrawlState.FAILED
         return let_go_of_crawl(claim, now + RETRY_AFTER)
     if not crawler.is_finished:
-        # The worker ends: the next one continues at once.
+        # The worker is stopping: the next one continues at once.
         return let_go_of_crawl(claim, now)
     crawl.state, crawl.finished_at, crawl.checkpoint = CrawlState.FINISHED, now, {}
     return let_go_of_crawl(claim, now + INTERVAL)

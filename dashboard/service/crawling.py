@@ -1,7 +1,7 @@
-"""The crawler: it reads every page and its audiences into the ledger.
+"""The crawler reads every page and its audiences into the ledger.
 
-A bounded pool of threads makes the calls, one thread records the responses. Every page is read,
-also one whose `updatedAt` is as before: publishing a version does not change that.
+A bounded pool of threads makes the calls; one thread records the responses. Pages whose `updatedAt`
+is unchanged are read, too: publishing a version does not change it.
 """
 
 import logging
@@ -50,11 +50,11 @@ MAX_CALLS_IN_PROGRESS = 64
 MAX_FAILURES_IN_A_ROW = 5
 """Failed pages, or pauses, after which the crawl stops: the service is probably down."""
 PAUSE_S, MIN_PAUSE_S, MAX_PAUSE_S = 5.0, 1.0, 300.0
-"""After a 429 without Retry-After, or while the circuit breaker is open; doubled each time."""
+"""Pause after a 429 without Retry-After or while the circuit breaker is open; doubled each time."""
 SAVE_S = 5.0
-"""Between two times that the progress is saved, and the claim renewed."""
+"""Interval at which the progress is saved and the claim renewed."""
 ANALYZE_ROWS = 1_000
-"""If a crawl adds so many rows, and doubles their number, the database counts them anew."""
+"""A crawl that adds at least this many rows, and doubles their number, ends with ANALYZE."""
 
 Response: TypeAlias = ListEnvelope[PageItem] | ListEnvelope[Audience]
 
@@ -63,18 +63,18 @@ _logger = logging.getLogger("dashboard.crawl")
 
 @dataclass
 class _Part:
-    """A part of the list of pages. A crawl is continued at the first one that is not done."""
+    """One response of the list of pages. A crawl resumes at the first part that is not done."""
 
     cursor: str
     calls_left: int = 1
-    """Itself, then one for each of its pages."""
+    """Calls that are not done: one for the part itself, and one for each of its pages."""
     pages: int = 0
     audiences: int = 0
 
 
 @dataclass
 class _Call:
-    """A call to make: of a part of the list of pages, or of the audiences of a page."""
+    """A call to make, for a part of the list of pages or for the audiences of a page."""
 
     part: _Part
     page_id: str = ""
@@ -93,9 +93,9 @@ class _Call:
 
 
 class Crawler:
-    """A run of the crawl, until its end, a failure or `stop`. It waits while it is paused.
+    """Runs the crawl until its end, a failure or `stop`. It waits while it is paused.
 
-    `crawl` is kept up to date. It is given to `save` every few seconds, which may raise.
+    It updates `crawl`, and passes it to `save` every few seconds. `save` may raise.
     """
 
     def __init__(
@@ -103,9 +103,9 @@ class Crawler:
     ) -> None:
         self.crawl = crawl
         self.problems: list[str] = []
-        """What could not be read, each a sentence."""
+        """Sentences about what could not be read."""
         self.limits: list[str] = []
-        """What the service gives no way to read, each a sentence; no failure of the crawl."""
+        """Sentences about what the service gives no way to read. The crawl has not failed."""
         self._stop, self._save = stop, save
         # A service in this process shares the database connection of its caller's thread.
         self._is_in_process = bool(settings.SERVICE_TRANSPORT)
@@ -138,9 +138,9 @@ class Crawler:
                     self._save(self.crawl)
         self._measure(time.monotonic() - begun_at)
         if self.is_finished:
-            update_page_flags()  # Those recorded by an older release may be missing.
+            update_page_flags()  # Pages recorded by an older release may lack them.
         if _count_rows() - rows_before >= max(ANALYZE_ROWS, rows_before):
-            # The database plans queries by how many rows there were when it counted them.
+            # The database plans queries with the row counts of its last ANALYZE.
             with connection.cursor() as cursor:
                 for model in (PageRecord, AudienceRecord, VersionRecord):
                     cursor.execute(f"ANALYZE {connection.ops.quote_name(model._meta.db_table)}")
@@ -186,7 +186,7 @@ class Crawler:
         self._cursors.add(cursor)
 
     def _begin(self, pool: Executor) -> None:
-        # The list is read ahead, so that there always are pages whose audiences can be read.
+        # Read the list ahead, so that there are always pages whose audiences can be read.
         if self._list and len(self._pages) < self._max_calls:
             call, self._list = self._list, None
         else:
@@ -205,9 +205,9 @@ class Crawler:
         self._in_progress[pool.submit(_send, request, call.notes)] = call
 
     def _take(self, call: _Call, future: "Future[Response]") -> None:
-        """Record a response, or what is wrong with it. One odd page stops no other."""
+        """Record a response, or its error. One bad page does not stop the others."""
         self._speed.seconds["calls"] += time.monotonic() - call.begun_at
-        # Those of the call, which its thread does not write.
+        # The call's own thread does not write to the database.
         write_calls(call.notes)
         write_deviations(call.notes)
         try:
@@ -258,7 +258,7 @@ class Crawler:
         if isinstance(error, HeldBackError | RateLimitedError):
             self._pause(call, error)
             return
-        # The client's own rule of what may be repeated; the pace is the wait.
+        # The client's rule decides what may be retried. The crawl's rate replaces the wait.
         if wait_before_retry_s(
             error, method="GET", attempt=call.attempts, remaining_s=math.inf, jitter=0
         ):
@@ -266,7 +266,7 @@ class Crawler:
             return
         is_resumed = not call.page_id and call.part.cursor and call.part.cursor == self._resumed_at
         if is_resumed and isinstance(error, InvalidRequestError | NotFoundError):
-            # The service no longer takes the saved cursor: start over.
+            # The service rejects the saved cursor: start over.
             self._parts.clear()
             self._cursors.clear()
             self.crawl.checkpoint = {}
@@ -281,7 +281,7 @@ class Crawler:
             self._speed.calls -= 1  # It was not sent.
         now = time.monotonic()
         if now < self._paused_until:
-            return  # Another call in progress at the same time.
+            return  # Another call in progress has already paused the crawl.
         self._pauses_in_a_row += 1
         if self._pauses_in_a_row > MAX_FAILURES_IN_A_ROW:
             self.crawl.failure = f"Stopped after {MAX_FAILURES_IN_A_ROW} pauses in a row. {error}"
@@ -291,7 +291,7 @@ class Crawler:
         if isinstance(error, RateLimitedError):
             self._speed.rate_limits += 1
             if error.retry_after_s is not None:
-                # At least as long as it takes the calls in progress to be refused, too.
+                # Wait until the calls in progress have been rejected, too.
                 pause_s = max(error.retry_after_s, MIN_PAUSE_S)
         self._paused_until = now + min(pause_s, MAX_PAUSE_S)
         self.crawl.pause_reason = str(error)
@@ -322,7 +322,7 @@ class Crawler:
         self.crawl.last_problem = problem
 
     def _end(self, part: _Part) -> None:
-        """Count a call of a part that is done; save how far the list is read without a gap."""
+        """Count a finished call of a part; save how far the list is read without a gap."""
         part.calls_left -= 1
         done = self.crawl.checkpoint
         while self._parts and not self._parts[0].calls_left:
@@ -357,7 +357,7 @@ class _SameThread(Executor):
 
 
 def _send(request: Callable[[], Response], notes: RequestNotes) -> Response:
-    # What is noticed about the call is left in the notes, for the thread that writes.
+    # The notes collect facts about the call for the thread that writes to the database.
     with request_context(notes), single_attempt():
         return request()
 

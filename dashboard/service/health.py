@@ -1,11 +1,11 @@
-"""Health of the service: the calls of each minute of the last hour, and its clock, in the cache.
+"""Health of the service, in the cache: the calls of each minute of the last hour, and its clock.
 
-Only calls that pages make are counted; there are no calls for measuring. One cache entry has the
-minutes of one hour of the clock. The calls of a request are added at its end. Entries are plain
-lists: several releases may share a cache.
+The calls of pages, workers and commands are counted. One cache entry holds the minutes of one hour
+of the clock. The calls of a request are added at its end. Entries are plain lists, because several
+releases may share a cache.
 
-The service's dates are compared with its own clock, by the `Date` of its responses, so that a
-version isn't in progress for a negative time.
+Dates of the service are compared with its own clock, which the `Date` header of its responses
+shows. Otherwise a version could be in progress for a negative time.
 """
 
 from collections import defaultdict
@@ -53,17 +53,17 @@ class MinuteBucket(NamedTuple):
     slow: int = 0
     failed: int = 0
     state: str = _SILENT
-    """That of the last call."""
+    """State of the last call."""
     durations_ms: tuple[float, ...] = ()
-    """Of the last 5 calls at most: each page loads those of an hour."""
+    """Durations of the last calls with a response, at most 5: each page loads an hour of them."""
     responded_at: float = 0.0
     """When the last call with a response began, in seconds since the epoch."""
     failed_since: int = 0
-    """Failed calls that began after it."""
+    """Number of failed calls that began after `responded_at`."""
     failed_at: float = 0.0
-    """When the last of them began."""
+    """When the last of these failed calls began, in seconds since the epoch."""
     reason: str = ""
-    """Why the last of them failed, as a sentence."""
+    """Why it failed, as a sentence."""
 
     @property
     def calls(self) -> int:
@@ -74,7 +74,7 @@ class MinuteBucket(NamedTuple):
         if call.state != _ANSWERING:
             failed = self._replace(failed=self.failed + 1)
             if began < self.responded_at:
-                return failed  # Others got a response while it waited.
+                return failed  # Later calls got a response.
             return failed._replace(
                 state=call.state,
                 failed_since=self.failed_since + 1,
@@ -102,9 +102,9 @@ class Health:
 
     minutes: list[MinuteBucket | None]
     is_responding: bool | None
-    """Whether the last call got a response; None without a call in the hour."""
+    """Whether the last call got a response; None if there were no calls in the hour."""
     is_key_rejected: bool
-    """Whether the service refused our API key in the last call."""
+    """Whether the service rejected our API key in the last call."""
     median_ms: float | None
     slow: int
     failed: int
@@ -117,7 +117,7 @@ class Health:
 
 
 def record_call(report: CallReport) -> None:
-    """Record one call at the end of its request, or at once outside of any."""
+    """Record a call at the end of its request. Outside a request, record it at once."""
     state = _ANSWERING
     match report.error:
         case InvalidURLError():
@@ -140,7 +140,7 @@ def record_call(report: CallReport) -> None:
 def record_calls_middleware(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Record the calls of a request, and how their responses deviate, once it has a response."""
+    """Record a request's calls, and the deviations in their responses, after the request."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
@@ -208,7 +208,7 @@ def is_fast() -> bool:
 
 
 def _add_to_cache(calls: list[CallRecord]) -> None:
-    """Add calls to their minutes. Two processes may overwrite each other's: it is a gauge."""
+    """Add calls to their minutes. Two processes may overwrite each other's calls: it is a gauge."""
     if not calls:
         return
     cached = cache.get_many([CACHE_KEY, *{_key(call.started_at) for call in calls}])
@@ -234,10 +234,10 @@ def _add_to_cache(calls: list[CallRecord]) -> None:
 def _hours_with(
     calls: list[CallRecord], cached_hours: dict[str, object]
 ) -> dict[str, dict[int, MinuteBucket]]:
-    """Return the cached minutes that can be read, with these calls added."""
+    """Return the readable cached minutes, with these calls added."""
     hours = defaultdict[str, dict[int, MinuteBucket]](dict)
     for key, cached in cached_hours.items():
-        # Another release, which shares the cache, may have cached something else.
+        # Another release that shares the cache may have cached another format.
         with suppress(ValidationError):
             hours[key] = dict(_CACHED_MINUTES.validate_python(cached))
     for call in calls:
@@ -251,7 +251,7 @@ def _key(moment: datetime) -> str:
 
 
 def record_clock(report: CallReport) -> None:
-    """Record by how much the clocks differ; written only if that has changed."""
+    """Record by how much the clocks differ. Written only if the difference has changed."""
     if report.clock_ahead_s is None:
         return
     ahead_s = round(report.clock_ahead_s) if abs(report.clock_ahead_s) >= CLOCK_TOLERANCE_S else 0

@@ -1,8 +1,8 @@
 """Read from the service, record the response, and fall back to the last known state.
 
-Each function calls the service once. If that fails, the last known state is returned with the
-error; if there is none, or the service does not have the object, the error is raised. If the ledger
-can't be written, the response is returned all the same: see `tolerate_write_errors`.
+Each function calls the service at most once. If the call fails, the last known state is returned
+with the error. If there is none, or the service does not have the object, the error is raised. If
+the ledger can't be written, the response is still returned: see `tolerate_write_errors`.
 """
 
 from collections.abc import Callable
@@ -28,13 +28,15 @@ from dashboard.webhooks.hints import followed_pages
 T = TypeVar("T")
 
 READ_LASTS, READ_LASTS_MOVING = LAST_SEEN_WRITE_INTERVAL, timedelta(seconds=3)
-"""For so long, the audiences of a page are not read again for those who have it open; the second is
-while a version is in progress. Source: our choice."""
+"""How long a reading of a page's audiences serves those who have the page open.
+
+The second value applies while a version is in progress. Source: our choice.
+"""
 
 
 @dataclass(frozen=True)
 class ReadResult(Generic[T]):
-    """A value and its time; `error` is the reason if it is not current."""
+    """A value and when it was read; `error` is the reason if it is not current."""
 
     value: T
     as_of: datetime
@@ -58,7 +60,7 @@ class AudienceLookup:
     audience: Audience
     listed: bool = True
     unreadable: UnreadableValue | None = None
-    """Its item in the list, if that can't be read: then the audience is as last known."""
+    """Its item in the list, if that item can't be read: then the audience is as last known."""
 
     @property
     def is_as_listed(self) -> bool:
@@ -81,7 +83,7 @@ def read_page(
     """Read one page, or return its last known state.
 
     `response` returns the service's response if it was already requested. `read_at` is when the
-    first of several reads began that are recorded together.
+    read began, or the first of several reads that are recorded together. Raises APIError.
     """
     read_at = read_at or clock.now()
     try:
@@ -102,7 +104,7 @@ def read_audiences(
     listing: Callable[[], ListEnvelope[Audience]] | None = None,
     read_at: datetime | None = None,
 ) -> ReadResult[ListEnvelope[Audience]]:
-    """Read the audiences of a page, or return the last known ones.
+    """Read the audiences of a page, or return the last known ones. Raises APIError.
 
     `listing` returns the service's response if it was already requested, at `read_at`.
     """
@@ -124,9 +126,9 @@ def read_audiences(
 def poll_audiences(page_id: str, *, is_moving: bool) -> ReadResult[ListEnvelope[Audience]]:
     """Return the audiences of a page for somebody who has it open.
 
-    They come from the ledger if they were read lately, whoever read them: so all tabs together read
-    a page every 3 seconds at most while a version is in progress (`is_moving`) that no worker
-    follows, otherwise once a minute. Raises as `read_audiences`.
+    If anyone read them recently, they come from the ledger. All tabs together read a page at most
+    once a minute, or every 3 seconds while a version is in progress (`is_moving`) that no worker
+    follows. Raises the errors of `read_audiences`.
     """
     records = list(audiences_last_known(page_id))
     read_at = max((record.last_seen_at for record in records), default=None)
@@ -136,7 +138,7 @@ def poll_audiences(page_id: str, *, is_moving: bool) -> ReadResult[ListEnvelope[
     if read_at is None or now - (followed_at or read_at) >= lasts:
         return read_audiences(page_id)
     read_at = max(read_at, followed_at or read_at)
-    # What the service no longer lists was seen earlier.
+    # Audiences that the service has stopped listing were last seen earlier.
     since = read_at - LAST_SEEN_WRITE_INTERVAL
     items = [record.audience for record in records if record.last_seen_at >= since]
     page = page_last_known(page_id)
@@ -146,14 +148,14 @@ def poll_audiences(page_id: str, *, is_moving: bool) -> ReadResult[ListEnvelope[
 
 
 def poll_audience(page_id: str, audience_id: str, *, is_moving: bool) -> ReadResult[AudienceLookup]:
-    """Return one audience for somebody who has it open. Raises as `read_audience`."""
+    """Return one audience for somebody who has it open. Raises the errors of `read_audience`."""
     return find_audience(poll_audiences(page_id, is_moving=is_moving), page_id, audience_id)
 
 
 def read_audience(page_id: str, audience_id: str) -> ReadResult[AudienceLookup]:
-    """Read one audience from its page's list: the service has no endpoint for one alone.
+    """Read one audience from its page's list: the service has no endpoint for a single one.
 
-    Raises as `find_audience`, or if the list can't be read and is not recorded.
+    Raises the errors of `read_audiences` and `find_audience`.
     """
     return find_audience(read_audiences(page_id), page_id, audience_id)
 
@@ -163,8 +165,8 @@ def find_audience(
 ) -> ReadResult[AudienceLookup]:
     """Return one audience of a page's list.
 
-    An audience that the list does not have (any more, or because it is truncated) is returned as
-    last known. If it was never seen, raises NotFoundError, or InvalidResponseError if its item in
+    If it is missing from the list (removed, or the list is truncated), its last known state is
+    returned. If it was never seen, raises NotFoundError, or InvalidResponseError if its item in
     the list can't be read.
     """
     for audience in reading.value.items:

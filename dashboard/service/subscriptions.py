@@ -1,6 +1,7 @@
-"""Read webhook subscriptions: the spec has no way but an empty update, which returns one.
+"""Read webhook subscriptions with an empty update, which returns the subscription.
 
-Reading is not recorded as an operation, as it changes nothing.
+The spec has no other way to read one. The update changes nothing, so it is not recorded as an
+operation.
 """
 
 from collections.abc import Sequence
@@ -34,9 +35,9 @@ def fetch_subscription(subscription_id: str) -> WebhookSubscription:
 
 
 def update_subscription(subscription_id: str, patch: SubscriptionPatch) -> WebhookSubscription:
-    """Update a subscription, and return it as in the response.
+    """Update a subscription, and return the subscription in the response.
 
-    Raises APIError, also if the response is about another subscription.
+    Raises APIError, also if the response is for another subscription.
     """
     updated = publishing_client().webhook_subscriptions.update(subscription_id, patch)
     if updated.subscription_id != subscription_id:
@@ -56,7 +57,7 @@ def record_if_listed(
 
 
 def refresh_subscription(record: SubscriptionRecord) -> ReadResult[SubscriptionRecord]:
-    """Read and record a subscription, or return it as last known with the error."""
+    """Read and record a subscription, or return its last known state with the error."""
     read_at = clock.now()
     try:
         subscription = fetch_subscription(record.subscription_id)
@@ -79,9 +80,9 @@ def parse_subscription(record: SubscriptionRecord) -> WebhookSubscription | None
 
 
 def refresh_subscriptions(subscription_ids: Sequence[str]) -> dict[str, str]:
-    """Read subscriptions concurrently; return the reason for each that could not be read.
+    """Read subscriptions concurrently; return the reason for each failure, by ID.
 
-    If the service does not respond or asks us to wait, the rest is not read.
+    The rest is not read if the service does not respond, rejects the key or asks us to wait.
     """
     failures: dict[str, str] = {}
     for start in range(0, len(subscription_ids), MAX_PARALLEL_READS):

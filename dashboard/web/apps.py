@@ -10,7 +10,7 @@ class WebConfig(AppConfig):
     label = "web"
 
     def ready(self) -> None:
-        """Note the beginning of each log-in, and register the checks."""
+        """Record when each session begins, and register the checks."""
         from django.contrib.auth.signals import user_logged_in
 
         from dashboard.accounts.sessions import begin

@@ -1,8 +1,8 @@
-"""Hints: pages to read again, as an event was about one of their audiences.
+"""Hints: pages to read again, because an event was about one of their audiences.
 
-An event is never trusted. All that it can do is have a page read again that the ledger knows: at
-most once a second, and at most MAX_WAITING pages at a time. The rows are a queue, as in
-`work/claims.py`. Pages with a version in flight are in it, too: they are read for all open tabs.
+An event is never trusted. It can only have a recorded page read again, at most once a second, and
+at most MAX_WAITING pages can wait. The rows are a queue (`work/claims.py`). It also has the pages
+with a version in flight, which are read once for all open tabs.
 """
 
 from collections.abc import Iterable
@@ -18,13 +18,13 @@ from dashboard.webhooks.models import HintResult, PageHint
 from dashboard.work.claims import Claim, claim_due
 
 MAX_WAITING = 1_000
-"""Pages. Source: our choice, as all limits here."""
+"""Pages in the queue. Source of all limits here: our choice."""
 MIN_INTERVAL = timedelta(seconds=1)
-"""Between the beginnings of two reads of a page."""
+"""Time between the starts of two reads of a page."""
 MAX_WAIT = timedelta(minutes=1)
-"""A hint that could not be followed for so long is dropped."""
+"""A hint that has waited longer is dropped."""
 FOLLOWED_READ_LASTS = timedelta(seconds=10)
-"""For so long, those who have a page open rely on the worker that follows it. Our choice."""
+"""How long open tabs rely on the last read by the worker. Source: our choice."""
 
 
 def take_hint(page_id: str, audience_id: str, now: datetime) -> HintResult:
@@ -71,11 +71,11 @@ def _enqueue(page_id: str, now: datetime) -> bool:
 def claim_hints(worker_id: str, now: datetime, *, at_most: int) -> list[Claim[PageHint]]:
     """Claim the pages that have waited longest; drop what has waited too long.
 
-    A claimed page is not read again within a second, whatever becomes of this worker.
+    A claimed page is not read again within a second, even if this worker dies.
     """
     too_old = PageHint.objects.filter(wake_at__lte=now, waiting_since__lt=now - MAX_WAIT)
     too_old.update(wake_at=None, waiting_since=None, worker_id="", followed_at=None)
-    # An event from now on may not be in the response any more: it has the page read again.
+    # The response may miss events that arrive after this, so they have the page read again.
     columns = {"waiting_since": None, "not_before": now + MIN_INTERVAL}
     return claim_due(PageHint.objects.all(), worker_id, now, at_most=at_most, **columns)
 
@@ -87,7 +87,7 @@ def record_read(
     is_complete: bool,
     again_at: datetime | None = None,
 ) -> None:
-    """Record that a claimed page was read, or is gone; an event since then has it read again."""
+    """Record that a claimed page was read or is gone. A later event has it read again."""
     is_waiting = When(waiting_since__isnull=False, then=F("not_before"))
     claim.let_go(Case(is_waiting, default=again_at), read_at=read_at if is_complete else None)
 
@@ -98,16 +98,16 @@ def put_off(claim: Claim[PageHint], until: datetime, *, is_followed: bool = Fals
 
 
 def delete_idle_hints(now: datetime) -> None:
-    """Delete the rows of pages that nothing has happened to for a minute."""
+    """Delete rows that have been idle for a minute and have no version in flight."""
     in_flight = versions_in_flight().filter(page_id=OuterRef("page_id"))
     idle = PageHint.objects.filter(wake_at=None, not_before__lt=now - MAX_WAIT)
     idle.filter(~Exists(in_flight)).delete()
 
 
 def follow(page_id: str, changed_at: datetime, wake_at: datetime | None) -> None:
-    """Have a page read again and again from a time on, for a version recorded as in flight.
+    """Have a page read from `wake_at`, for a version recorded as in flight.
 
-    Without a time it is only noted that the version was considered.
+    If `wake_at` is None, only record that the version was considered.
     """
     PageHint.objects.get_or_create(page_id=page_id, defaults={"not_before": changed_at})
     PageHint.objects.filter(page_id=page_id).update(
@@ -116,9 +116,9 @@ def follow(page_id: str, changed_at: datetime, wake_at: datetime | None) -> None
 
 
 def followed_pages(page_ids: Iterable[str], now: datetime) -> dict[str, datetime]:
-    """Return when those of these pages were read last that a worker reads every few seconds.
+    """Return when a worker last read each of these pages that it follows.
 
-    Nobody else needs to read them. A page that a worker can't read, or not in time, isn't one.
+    Nobody else needs to read them. Pages without a recent read are left out.
     """
     hints = PageHint.objects.filter(
         page_id__in=page_ids, wake_at__isnull=False, read_at__gt=now - FOLLOWED_READ_LASTS

@@ -16,21 +16,21 @@ def new_secret() -> str:
 class Receiver(models.Model):
     """The single row with the state of the receiver and the secret in its URL.
 
-    The secret is not hashed: it is displayed again to be copied, and gives access only to a log
-    in this same database, and has pages read again that are known already.
+    The secret isn't hashed, because it is displayed again to be copied. It only lets a caller add
+    to a log in this database and have known pages read again.
     """
 
     is_on = models.BooleanField(default=False)
     secret = models.CharField(max_length=64, default=new_secret)
     signing_secret = EncryptedText(blank=True)
-    """Encrypted; verifies the signatures of deliveries. Empty: none is required."""
+    """Encrypted secret that verifies signatures; empty if none is required."""
     rejected_at = models.DateTimeField(null=True)
     """When a delivery without a valid signature was last rejected, to the minute."""
     form_key = models.CharField(max_length=64, blank=True)
-    """Of the form that replaced its URL last."""
+    """Key of the form that last replaced the URL."""
     changed_at = models.DateTimeField(null=True)
     changed_by = models.CharField(max_length=200, blank=True)
-    """The name at that time; empty before the first change."""
+    """Name of that user at the time; empty before the first change."""
 
     class Meta:
         default_permissions = ()
@@ -41,11 +41,11 @@ class Receiver(models.Model):
 
 class HintResult(models.TextChoices):
     READ = "read", "Refresh requested"
-    """The page of its audience is read again by a worker."""
+    """A worker reads the audience's page again."""
     NOT_KNOWN = "not_known", "Unknown audience"
-    """It names no page or audience of the ledger: nothing is read for it."""
+    """The ledger doesn't have its page or audience, so nothing is read."""
     TOO_MANY = "too_many", "Too many at once"
-    """So many other pages were waiting that this one was left out."""
+    """Left out, because too many other pages were waiting."""
     NONE = "", "None"
     """It names no audience, or is about a form, which changes none."""
 
@@ -64,7 +64,7 @@ class ReceivedDelivery(models.Model):
     body = models.TextField(blank=True)
     """The beginning of the body, unpacked, as text."""
     changes = models.JSONField(default=list)
-    """In what `body` differs from the bytes that were sent, in words."""
+    """Sentences on how `body` differs from the bytes that were sent."""
     is_cut = models.BooleanField(default=False)
     event = models.CharField(max_length=64, blank=True)
     """The name of the event in the body, if it is one of the spec's six."""
@@ -72,7 +72,7 @@ class ReceivedDelivery(models.Model):
     is_signed = models.BooleanField(default=False)
     """Whether its signature was verified; False if no signing secret was set."""
     event_digest = models.CharField(max_length=64, null=True, unique=True)
-    """Of the ID that the sender signed, so that a replay is stored once; null if not signed."""
+    """Digest of the signed ID, so that a replay is stored once; null if not signed."""
     hint = models.CharField(max_length=16, choices=HintResult, blank=True)
 
     class Meta:
@@ -92,10 +92,10 @@ class ReceivedDelivery(models.Model):
 
 
 class PageHint(ClaimedRow):
-    """A page to read again, or one that was just read for that.
+    """A page to read again, or one that was read recently.
 
-    An event was about it, or a version on it is in flight. One row per page: the service has one
-    list for all audiences of a page.
+    An event was about it, or a version on it is in flight. There is one row per page, because the
+    service has one list for all audiences of a page.
     """
 
     page_id = models.TextField(unique=True)
@@ -106,7 +106,7 @@ class PageHint(ClaimedRow):
     read_at = models.DateTimeField(null=True)
     """When the last successful read of the whole list began, if the service returned all of it."""
     followed_at = models.DateTimeField(null=True)
-    """When the last version in flight was recorded that a worker has begun to follow."""
+    """When the last version in flight that a worker follows was recorded."""
 
     class Meta:
         default_permissions = ()

@@ -19,12 +19,12 @@ PUBLISHED = "page.version.published"
 
 
 def get_receiver() -> Receiver:
-    """Return the state of the receiver; it is off until a user switches it on."""
+    """Return the receiver. It is off until a user switches it on."""
     return Receiver.objects.filter(pk=1).first() or Receiver(pk=1)
 
 
 def receiver_at(secret: str) -> Receiver | None:
-    """Return the receiver if the secret in a URL is the receiver's, and it is on."""
+    """Return the receiver if it is on and the secret matches; else None."""
     receiver = get_receiver()
     return receiver if receiver.is_on and constant_time_compare(receiver.secret, secret) else None
 
@@ -35,7 +35,7 @@ def switch_receiver(*, is_on: bool, by: str) -> Receiver:
 
 @transaction.atomic
 def replace_secret(*, by: str, form_key: str | None = None) -> Receiver:
-    """Give the receiver a new URL, unless this form has; deliveries to the old one are refused."""
+    """Give the receiver a new URL, once per form. The old URL stops working."""
     receiver, _ = Receiver.objects.select_for_update().get_or_create(pk=1)
     if form_key and receiver.form_key == form_key:
         return receiver
@@ -43,7 +43,7 @@ def replace_secret(*, by: str, form_key: str | None = None) -> Receiver:
 
 
 def set_signing_secret(secret: str, *, by: str) -> Receiver:
-    """Require signatures by this secret from now on; with "", none."""
+    """Require signatures by this secret; "" requires none."""
     encrypted = encrypt(secret) if secret else ""
     return _change(by=by, signing_secret=encrypted, rejected_at=None)
 
@@ -57,7 +57,7 @@ def can_verify(receiver: Receiver) -> bool:
 
 
 def record_rejection(now: datetime) -> None:
-    """Record that a delivery had no valid signature; once a minute, so that a flood is cheap."""
+    """Record a delivery without a valid signature, at most once a minute to keep a flood cheap."""
     is_old = Q(rejected_at=None) | Q(rejected_at__lt=now - timedelta(minutes=1))
     with transaction.atomic():
         if Receiver.objects.filter(is_old, pk=1).update(rejected_at=now):
@@ -84,7 +84,7 @@ def is_stored(event_digest: str) -> bool:
 
 
 def recent_deliveries() -> QuerySet[ReceivedDelivery]:
-    """Return deliveries, newest first. Older ones than 30 days are deleted on the next write."""
+    """Return the deliveries of the last 30 days, newest first."""
     return ReceivedDelivery.objects.filter(received_at__gte=clock.now() - DELIVERY_LIFETIME)
 
 
@@ -100,7 +100,7 @@ def last_publish_delivery(audience_id: str) -> ReceivedDelivery | None:
 
 
 def _change(*, by: str, **fields: object) -> Receiver:
-    # Only these columns: another change at the same moment may be the URL, because it leaked.
+    # Update only these columns: a concurrent change may be replacing a leaked URL.
     changes = {**fields, "changed_at": clock.now(), "changed_by": by}
     with transaction.atomic():
         receiver, _ = Receiver.objects.update_or_create(pk=1, defaults=changes)
@@ -110,4 +110,4 @@ def _change(*, by: str, **fields: object) -> Receiver:
 
 
 DELETE_OLD_DELIVERIES = WorkerTask(lambda *_: delete_old_deliveries(), every_s=3_600.0)
-"""Also if nothing is written that deletes them."""
+"""Deletes old deliveries even if nothing is written."""

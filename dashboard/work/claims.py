@@ -1,7 +1,8 @@
 """Claims: which worker may act on a row of a queue, and how long a failed row waits.
 
 A claim is the pair of the row's `worker_id` and `wake_at`, the time when it ends. Changing either
-takes it away: another worker does once it has ended, and so does a person who decides something.
+takes the claim away. Another worker does so after the claim has ended. A person's decision does so
+at any time.
 """
 
 import logging
@@ -23,16 +24,16 @@ BACK_OFF = (
     *(timedelta(seconds=5), timedelta(seconds=30), timedelta(minutes=2)),
     *(timedelta(minutes=10), timedelta(minutes=30), timedelta(hours=1)),
 )
-"""After the first failure, the second, and so on; then always the last. Source: our choice."""
+"""Waits after the first failure, the second, and so on; the last repeats. Source: our choice."""
 MAX_RETRY_AFTER = timedelta(hours=1)
 
 _logger = logging.getLogger("dashboard.worker")
 
 
 def back_off(failures: int, retry_after: timedelta = timedelta()) -> timedelta:
-    """Return how long to wait after so many failures in a row, one or more.
+    """Return how long to wait after this many consecutive failures, at least 1.
 
-    A longer `retry_after`, as requested by the other side, is waited for up to an hour.
+    A longer `retry_after`, requested by the other side, is respected up to an hour.
     """
     wait = BACK_OFF[min(failures, len(BACK_OFF)) - 1]
     return max(wait, min(retry_after, MAX_RETRY_AFTER))
@@ -42,9 +43,9 @@ class ClaimedRow(models.Model):
     """A row of a queue: workers claim the one that has waited longest."""
 
     wake_at = models.DateTimeField(null=True)
-    """When a worker has to act on it next; while one does, when its claim ends. Null: never."""
+    """When a worker acts on it next; during a claim, when the claim ends. Null means never."""
     worker_id = models.CharField(max_length=64, blank=True)
-    """The worker that acts on it, or was killed while it did; empty between two steps."""
+    """The worker that acts on it, or was killed while acting; empty between two steps."""
 
     class Meta:
         abstract = True
@@ -54,7 +55,7 @@ RowT = TypeVar("RowT", bound=ClaimedRow)
 
 
 class ClaimLostError(Exception):
-    """The claim has ended or was taken away: nothing was changed, and nothing more may be."""
+    """The claim has ended or was taken away. Nothing was changed, and the worker must stop."""
 
 
 @dataclass(repr=False)
@@ -62,25 +63,25 @@ class Claim(Generic[RowT]):
     """The right of one worker to act on one row until a time."""
 
     row: RowT
-    """As it was when it was claimed."""
+    """The row as it was when it was claimed."""
     worker_id: str
     until: datetime
     is_takeover: bool
-    """Whether another worker's claim has ended by itself: that worker is gone, or suspended."""
+    """Whether another worker's claim expired, because that worker is gone or suspended."""
     claimed_at: datetime = field(default_factory=clock.now)
     _lock: RLock = field(default_factory=RLock)
-    """Held while `until` and the row change together: `renewed` has a thread of its own."""
+    """Held while `until` and the row change together: `renewed` runs its own thread."""
 
     def __repr__(self) -> str:
-        # For the log, so without the names of the row.
+        # Used in the log, so it contains no names from the row.
         return f"{type(self.row).__name__} {self.row.pk}"
 
     @contextmanager
     def locked(self) -> Iterator[RowT]:
-        """Lock the row in a transaction, as long as the claim holds. Raises ClaimLostError.
+        """Lock the row in a transaction. Raises ClaimLostError if the claim has ended or was taken.
 
-        A worker that was suspended for longer finds its claim ended, whether or not another worker
-        has taken it: what it has read is too old to act on.
+        A suspended worker may find its claim ended although no other worker has taken it. What it
+        has read is too old to act on.
         """
         with self._lock, transaction.atomic():
             row = self._rows().select_for_update().first()
@@ -89,14 +90,14 @@ class Claim(Generic[RowT]):
             yield row
 
     def extend(self) -> None:
-        """Let the claim begin anew, within `locked`."""
+        """Restart the claim's time. Call this within `locked`."""
         until = clock.now() + CLAIM
         self._rows().update(wake_at=until)
         # If the transaction is rolled back, the claim is lost and ends by itself.
         self.until = until
 
     def renew(self) -> None:
-        """Extend the claim if a part of it has passed. Raises ClaimLostError."""
+        """Extend the claim if RENEWED_AFTER has passed. Raises ClaimLostError."""
         if self.until - clock.now() > CLAIM - RENEWED_AFTER:
             return
         with self.locked():
@@ -108,10 +109,7 @@ class Claim(Generic[RowT]):
             yield
 
     def let_go(self, wake_at: datetime | Combinable | None, **columns: Any) -> bool:
-        """Give the row back, changed, with the time of its next step.
-
-        Returns whether the claim still held; if not, nothing was changed.
-        """
+        """Release the row with the time of its next step, and change `columns`."""
         with self._lock:
             return bool(self._rows().update(wake_at=wake_at, worker_id="", **columns))
 
@@ -122,7 +120,7 @@ class Claim(Generic[RowT]):
 
 @contextmanager
 def all_renewed(claims: Iterable[Claim[Any]]) -> Iterator[None]:
-    """Renew claims while the block runs, in one other thread."""
+    """Renew claims in another thread while the block runs."""
     has_ended = Event()
     thread = Thread(target=_renew_until, args=(has_ended, [*claims]), daemon=True)
     thread.start()
@@ -140,7 +138,7 @@ def _renew_until(has_ended: Event, claims: list[Claim[Any]]) -> None:
                 try:
                     claim.renew()
                 except ClaimLostError:
-                    # The block notices it with its next change of the row.
+                    # The block notices it when it changes the row.
                     claims.remove(claim)
                 except Error:
                     _logger.exception("A claim could not be renewed")
@@ -163,7 +161,7 @@ def claim_due(
         return []
     until = now + CLAIM
     with transaction.atomic():
-        # On PostgreSQL, workers pass by what another one is claiming. SQLite has one writer.
+        # On PostgreSQL, workers skip rows that another one is claiming. SQLite has one writer.
         can_skip = connection.features.has_select_for_update_skip_locked
         unlocked = list(due.select_for_update(skip_locked=can_skip)[:at_most])
         claimed = rows.model._default_manager.filter(pk__in=[row.pk for row in unlocked])
@@ -172,6 +170,6 @@ def claim_due(
 
 
 def earliest(rows: Callable[[], QuerySet[RowT]]) -> "QuerySet[RowT, Any]":
-    """Return a query of the time when a worker is first needed, or when a claim ends."""
+    """Return a query of the time when the first row is due, or its claim ends."""
     waiting = rows().filter(wake_at__isnull=False).order_by("wake_at")
     return waiting.values_list("wake_at", named=True)[:1]

@@ -1,6 +1,6 @@
-"""Messages to others: what became of an attempt, its log, the next one, and the end.
+"""Messages to others: the result of an attempt, its log and the next attempt.
 
-Each room has its own table of what it sends, a log of attempts, and choices of states.
+Each package has its own table of messages, log of attempts and choices of states.
 """
 
 import logging
@@ -18,7 +18,7 @@ from dashboard.outgoing_webhooks import ForbiddenURLError, WebhookError, send_we
 from dashboard.work.claims import MAX_RETRY_AFTER, Claim, ClaimedRow, back_off
 
 WAITING, GIVEN_UP = "waiting", "given_up"
-"""The states that each room's choices have."""
+"""States that every package's choices have."""
 RESTORED = (
     "The database was restored from a backup. It may have been sent after the backup: send it "
     "again if it wasn’t."
@@ -31,7 +31,7 @@ class DeliveryRow(ClaimedRow):
     """A message on its way to one receiver, claimed for each attempt."""
 
     retry_until = models.DateTimeField()
-    """Then it is given up."""
+    """When it is given up."""
     problem = models.TextField(blank=True)
     """Why the last attempt failed, in a sentence; empty once it has arrived."""
 
@@ -47,10 +47,10 @@ class DeliveryResult:
     problem: str = ""
     """Why it failed, in a sentence; empty if the message has arrived."""
     status_code: int | None = None
-    """Of the response, by HTTP or SMTP; None if there was none, or it isn't known."""
+    """Status code of the HTTP or SMTP response; None if there was none, or it isn't known."""
     retry_after: timedelta = timedelta()
     is_final: bool = False
-    """Whether no other attempt can succeed."""
+    """Whether no further attempt can succeed."""
     is_shared: bool = False
     """Whether other messages to this receiver, or by e-mail, would fail now too."""
 
@@ -62,7 +62,7 @@ class DeliveryResult:
 def post_webhook(
     url: str, body: bytes, headers: dict[str, str], *, allows_private: bool = False
 ) -> DeliveryResult:
-    """Send JSON once, and return what the response means: all but 2xx and 410 is tried again."""
+    """Send JSON once and return the result. Responses other than 2xx and 410 are retried."""
     try:
         response = send_webhook(
             url,
@@ -100,9 +100,9 @@ def record_attempt(
 ) -> None:
     """Record the result of a claimed delivery, and the time of the next attempt, if there is one.
 
-    Nothing is recorded if the claim was lost. `attempt` is the row of the log, `number` counts it
-    from 1, and `arrived` is the state if it succeeded. `others` would fail for the same reason, so
-    they wait as long, and delay no message that would arrive.
+    Nothing is recorded if the claim was lost. `attempt` is the row of the log, `number` is its
+    number from 1, and `arrived` is the state on success. `others` are deliveries that would fail
+    for the same reason. They wait as long, so that they don't delay messages that would arrive.
     """
     now = clock.now()
     retry_at = now + back_off(number, result.retry_after)
@@ -122,9 +122,9 @@ def record_attempt(
 def send_all_again(
     deliveries: QuerySet[DeliveryT], *, retried_for: timedelta, **columns: Any
 ) -> int:
-    """Have a worker send deliveries now, whatever became of them; return how many.
+    """Have a worker send deliveries now, regardless of their state; return how many.
 
-    Their ids stay the same. Those that a worker is sending at this moment are left out.
+    Their ids stay the same. Deliveries that a worker is sending at this moment are left out.
     """
     now = clock.now()
     is_being_sent = ~Q(worker_id="") & Q(wake_at__gt=now)
@@ -133,7 +133,7 @@ def send_all_again(
 
 
 def drop_waiting(deliveries: QuerySet[DeliveryT], *, state: str) -> int:
-    """Leave unsent what a restored database would send a second time; return how many."""
+    """Drop waiting deliveries, which a restored database would send again; return how many."""
     return deliveries.filter(state=WAITING).update(
         state=state, problem=RESTORED, wake_at=None, worker_id=""
     )

@@ -1,7 +1,7 @@
-"""Kinds of work of `manage.py worker`: each room defines its own.
+"""Tasks of `manage.py worker`. Each package defines its own.
 
-No row and no task can stop another, whatever it raises: that is logged, and recorded by the room as
-a failed attempt, with a back-off and an end.
+No row and no task can stop another. Any error is logged, and the package records it as a failed
+attempt, with a back-off and an end.
 """
 
 import logging
@@ -23,13 +23,16 @@ class WorkerTask:
     """A kind of work. It runs in threads of its own, and delays no other."""
 
     run: Callable[[str, Event], object]
-    """Do what is due, with the id of the worker, until stopped. Errors are logged."""
+    """Does due work until stopped, with the id of the worker. Errors are logged."""
     due: tuple[Callable[[], "QuerySet[Any, Any]"], ...] = ()
-    """Return a query of one row and column: the time, or date of the API, of the earliest work."""
+    """Functions that return a query of one value: when the earliest work is due.
+
+    The value is a time or a date of the API.
+    """
     threads: int = 1
-    """How many may do what is due at once. Source: our choice."""
+    """How many threads may work at once. Source: our choice."""
     every_s: float | None = None
-    """Instead of queries: how often it runs, beginning when the worker starts."""
+    """Seconds between two runs, the first when the worker starts. Replaces `due`."""
 
 
 def work_through(
@@ -39,9 +42,10 @@ def work_through(
     *,
     stop: Event | None = None,
 ) -> int:
-    """Act on one row after another until `take` returns none, or stopped; return how many.
+    """Act on one row after another until `take` returns None, or stopped; return how many.
 
-    An error of a row is its own. One of `take` ends the work: the database is away.
+    An error on one row doesn't affect others. An error of `take` ends the work: the database is
+    unreachable.
     """
     count = 0
     while not (stop and stop.is_set()) and (row := take()) is not None:
@@ -55,13 +59,13 @@ def attempt_each(
     act: Callable[[T], object],
     record_error: Callable[[T], object] = lambda _: None,
 ) -> None:
-    """Act on each row; an error of one stops no other."""
+    """Act on each row. An error on one row doesn't stop the others."""
     for row in rows:
         attempt(row, act, record_error)
 
 
 def attempt(row: T, act: Callable[[T], object], record_error: Callable[[T], object]) -> None:
-    """Act on a row. If that raises, log it, and have it recorded as a failed attempt."""
+    """Act on a row. If that raises, log the error and have it recorded as a failed attempt."""
     try:
         act(row)
     except Exception:
@@ -76,6 +80,6 @@ def attempt(row: T, act: Callable[[T], object], record_error: Callable[[T], obje
 
 
 def close_lost_connections() -> None:
-    """Have a connection that was lost opened again; not one in a transaction of our caller."""
+    """Have a lost connection reopened. A connection within a transaction is left alone."""
     if not transaction.get_connection().in_atomic_block:
         close_old_connections()

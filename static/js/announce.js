@@ -1,8 +1,8 @@
-// Announce something to users of screen readers, by a live region.
+// Announce a text to users of screen readers with a live region.
 
 const READ_MS = 2000;
 
-// Not among the messages, where it would shift the content below.
+// The region isn't among the messages, where it would shift the content below.
 function addRegion() {
   const region = document.createElement("p");
   region.className = "visually-hidden";
@@ -13,6 +13,6 @@ function addRegion() {
 }
 
 export function announce(message, region = addRegion()) {
-  // Changes of a live region are read, not its initial content.
+  // Screen readers read changes of a live region, but not its initial content.
   setTimeout(() => (region.textContent = message), 100);
 }

@@ -1,9 +1,9 @@
 // Progressive enhancement: every page works without scripts, and each module does nothing on a page
-// without its elements. releases.js and page-form.js are linked by the pages that need them.
+// without its elements. desk.js and page-form.js are linked by the pages that need them.
 //
-// In development the browser fetches the modules. As served, they are inlined here, in this order: a
-// module may import those above it, and export functions and constants, each on one line; none may
-// declare a var. webauthn-json.js is django-allauth's.
+// In development the browser fetches the modules. In production they are inlined here in this order. So a
+// module may import only those above it, and export only functions and constants, each on one line. It may
+// not declare a var. webauthn-json.js comes from django-allauth.
 import "./announce.js";
 import "./text-folding.js";
 import "./back-forward.js";

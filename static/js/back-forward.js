@@ -1,7 +1,7 @@
-// Back and Forward to a page that the browser has frozen meanwhile, scripts and all (persisted).
+// Back and Forward to a page that the browser has frozen with its scripts (persisted).
 
-// WebKit empties fields and forms with autocomplete="off" some time after `pageshow`: what it restores must
-// not have it. Passwords it empties in any case.
+// WebKit empties fields and forms with autocomplete="off" some time after `pageshow`, so remove the
+// attribute before the page is frozen. WebKit always empties passwords.
 let withoutAutocomplete = [];
 addEventListener("pagehide", ({ persisted }) => {
   for (const popover of document.querySelectorAll(":popover-open")) popover.hidePopover();
@@ -15,9 +15,9 @@ addEventListener("pageshow", ({ persisted }) => {
   if (persisted) sendAgain();
 });
 
-// Leaving a page ends its requests (in WebKit before `pagehide`), which says nothing about the connection:
-// send them again once the page is back, or has not been left after all, as for a download. Forms and
-// buttons may have changed something: the user is told.
+// Leaving a page ends its requests (in WebKit before `pagehide`), although the connection may be fine.
+// Send them again once the page is back, or if it was not left after all, as for a download. Forms and
+// buttons may have changed something, so they are not sent again and the user is told.
 const NOT_LEFT_MS = 10000;
 const departuresBefore = new WeakMap();
 let departures = 0;
@@ -31,7 +31,7 @@ addEventListener("beforeunload", () => {
 });
 document.addEventListener("htmx:beforeSend", ({ detail }) => departuresBefore.set(detail.xhr, departures));
 for (const failure of ["htmx:sendError", "htmx:timeout"]) {
-  // Before all other modules.
+  // Run before the listeners of all other modules.
   addEventListener(failure, hold, { capture: true });
 }
 function hold(event) {

@@ -1,4 +1,4 @@
-// Opening a notification marks it as read: first, so that the bell of its page counts without it.
+// Mark a notification as read before opening it, so that the bell of the next page doesn't count it.
 const open = async (event) => {
   const link = event.target.closest("a[data-read]");
   if (!link || event.button > 1) return;

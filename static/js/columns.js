@@ -1,4 +1,4 @@
-// The columns of a table are moved at once in their form; without scripts, each button sends it.
+// Move a column in the form without a request; without scripts, each button submits the form.
 document.addEventListener("click", (event) => {
   const button = event.target.closest("form[data-columns] button[name=move]");
   if (!button) return;

@@ -1,6 +1,5 @@
-// A link to an item of a conversation that is hidden by a filter or the search clears these first;
-// then the browser follows the link. If only the URL's fragment changed, the browser has tried already
-// and found nothing.
+// A link to an item that a filter or the search hides clears these first. Then the browser follows the
+// link. If only the URL's fragment changed, the browser has already tried and found nothing.
 import { choose, narrow, theThread } from "./conversation-filters.js";
 import { leaveSearch } from "./conversation-search.js";
 

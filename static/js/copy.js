@@ -7,7 +7,7 @@ document.addEventListener("click", async ({ target }) => {
   const button = target.closest("button[data-copy]");
   if (!button) return;
   try {
-    // Without https there is no clipboard; the user may also deny access.
+    // Without HTTPS there is no clipboard. The user may also deny access.
     await navigator.clipboard.writeText(button.dataset.copy);
     report(button, "Copied", "check");
   } catch {
@@ -20,7 +20,7 @@ function report(button, message, icon) {
   announce(message);
 }
 
-// If pressed again meanwhile, it still returns to its initial state.
+// A button that is pressed again in the meantime still returns to its initial state.
 function show(button, message, icon) {
   const use = button.querySelector("use");
   button.dataset.label ??= button.getAttribute("aria-label") ?? "";

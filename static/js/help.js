@@ -18,7 +18,7 @@ document.addEventListener("pointerover", (event) => {
 document.addEventListener("pointerout", (event) => {
   if (event.pointerType === "mouse" && helpOf(event.target) === hovered) hovered?.hidePopover();
 });
-// Escape closes the help before the dialog that it is in: WebKit would close both.
+// Escape closes only the help, not the dialog around it. WebKit would close both.
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || event.isComposing) return;
   const open = [...document.querySelectorAll("dialog:modal :popover-open")].at(-1);
@@ -26,7 +26,7 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   open.hidePopover();
 });
-// A click pins what a resting mouse has shown; it would hide it else.
+// A click keeps help open that was opened by hovering. Otherwise the click would close it.
 document.addEventListener("click", (event) => {
   if (helpOf(event.target)) clearTimeout(resting);
   if (!hovered || helpOf(event.target) !== hovered) return;

@@ -34,7 +34,7 @@ function show(message, dialog) {
 document.addEventListener("htmx:beforeOnLoad", () => note()?.remove());
 addEventListener("online", () => note()?.remove());
 
-// The page behind a dialog is hidden from screen readers: show errors of its requests inside it.
+// The page behind a dialog is hidden from screen readers, so show errors of the dialog's requests inside it.
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   const dialog = detail.requestConfig.elt.closest("#dialogs > dialog");
   if (dialog && detail.isError && detail.target?.id === "messages") detail.target = dialog.querySelector(".body");

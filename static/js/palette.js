@@ -47,7 +47,7 @@ function move(step) {
   choose(all.at(at % all.length));
 }
 
-// Remove the results of another query at once; keep the list's height until the next ones arrive.
+// Remove the results of another query at once, but keep the list's height until the next results arrive.
 function load() {
   opensFirst = false;
   choose(null);
@@ -100,14 +100,14 @@ document.addEventListener(
   true, // it does not bubble
 );
 
-// A response that arrives between a letter and its request is of the words before that letter.
+// A response that arrives between a letter and its request is for the words before that letter.
 document.addEventListener("htmx:beforeSwap", ({ target, detail }) => {
   if (target === list() && detail.requestConfig.formData.get("q") !== field().value) {
     detail.shouldSwap = false;
   }
 });
 
-// After a response with the list, or with the people in it.
+// Runs after a response with the list, or with the people in it.
 document.addEventListener("htmx:afterSwap", ({ target, detail }) => {
   if (!target.closest("#palette-list") || !palette().open) return;
   const isTyped = detail.requestConfig.formData.get("q") === field().value;

@@ -13,7 +13,7 @@ function inWords(seconds) {
   return `${days} day${days > 1 ? "s" : ""} ${hours % 24} h`;
 }
 
-// Count from when it was rendered, so that a wrong clock does not matter.
+// Count from the time of rendering, so that a wrong clock doesn't matter.
 function age(element) {
   let start = rendered.get(element);
   if (start?.age !== element.dataset.age) start = { age: element.dataset.age, at: Date.now() };

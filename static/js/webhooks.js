@@ -1,6 +1,6 @@
 // Webhooks: groups of events, and dialogs that close after their response.
 
-// Close a dialog after the response to its form; return the focus to what opened it.
+// Close a dialog after the response to its form, and return the focus to the element that opened it.
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { isError, requestConfig } = event.detail;
   if (!isError) requestConfig.elt.closest("dialog[data-confirm]")?.close();
@@ -10,7 +10,7 @@ function boxesIn(element) {
   return [...element.querySelectorAll("input[name=events]")];
 }
 
-// A group's box is checked if all of its events are, indeterminate if some are.
+// A group's box is checked if all of its events are checked, and indeterminate if only some are.
 function show() {
   for (const group of document.querySelectorAll("[data-events] [data-group]")) {
     const boxes = boxesIn(group);
@@ -51,7 +51,7 @@ document.addEventListener("click", (event) => {
 document.addEventListener("htmx:afterSettle", show);
 show(); // the browser may have restored earlier choices
 
-// Firefox restores what was typed on a reload: preview it.
+// Firefox restores typed text on a reload, so update its preview.
 addEventListener("pageshow", ({ persisted }) => {
   const form = document.querySelector("form[data-edit]");
   if (!persisted && [...(form?.elements ?? [])].some(differsFromPage)) {

@@ -1,4 +1,4 @@
-"""What the tests of sign-in and rights share: the rule on second factors, and who it holds back."""
+"""Fixtures for sign-in and rights: the second-factor rule, and a user it restricts."""
 
 import pytest
 from django.contrib.auth.models import User
@@ -15,5 +15,5 @@ def rule(db: None) -> None:
 
 @pytest.fixture
 def mighty(db: None) -> User:
-    """Mia is in every group, so that nothing but the rule can hold her back."""
+    """Mia is in every group, so only the rule can restrict her."""
     return person("mia", "Publishers", "Administrators")

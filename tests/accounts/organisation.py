@@ -1,4 +1,4 @@
-"""An organisation's OpenID Connect provider: small, real, and as good or bad as a test wants it."""
+"""A small, real OpenID Connect provider of an organisation, which tests can make misbehave."""
 
 import hashlib
 import json
@@ -22,19 +22,19 @@ CLIENT_ID, CLIENT_SECRET = "pressroom", "secret-of-the-provider"
 
 @cache
 def key_pair(name: str) -> rsa.RSAPrivateKey:
-    """Return a pair of keys, the same for the same name: making one takes a while."""
+    """Return the key pair of a name. It is cached, because generating one is slow."""
     return rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
 @dataclass
 class Organisation:
-    """Whom it names, and how. What it sends follows the standard until a test changes it."""
+    """The provider. Its responses follow the standard until a test changes them."""
 
     url: str = ""
     claims: dict[str, Any] = field(
         default_factory=lambda: {"sub": "u-1", "groups": ["editors"], "amr": ["pwd"]}
     )
-    """Of the person; the rest of an ID token comes from the log-in."""
+    """Claims about the person; the rest of an ID token comes from the sign-in."""
     info: dict[str, Any] = field(
         default_factory=lambda: {
             "sub": "u-1",
@@ -46,7 +46,7 @@ class Organisation:
         }
     )
     over: dict[str, Any] = field(default_factory=dict)
-    """Claims of the ID token that are not as they should be."""
+    """Wrong claims that replace those of the ID token."""
     discovery: dict[str, Any] = field(default_factory=dict)
     signs_with: str = "the provider's"
     algorithm: str = "RS256"

@@ -1,4 +1,4 @@
-"""Signing in and out, the pause after wrong tries, the password, the theme, the admin."""
+"""Signing in and out, the pause after failed attempts, the password, the theme, the admin."""
 
 import re
 from datetime import timedelta
@@ -103,7 +103,7 @@ def test_the_pause_ends_by_itself(client: Client, vera: User) -> None:
 
 
 def test_failures_of_many_names_pause_their_address(vera: User, settings: Any) -> None:
-    """Behind a proxy, by the address that the proxy has appended."""
+    """Behind a proxy, the address that the proxy appended counts."""
     settings.BEHIND_PROXY = True
     forged = (f"203.0.113.{number}, 198.51.100.7" for number in range(100))
     guesser = Client(REMOTE_ADDR="10.0.0.1", headers={"X-Forwarded-Proto": "https"})
@@ -115,7 +115,7 @@ def test_failures_of_many_names_pause_their_address(vera: User, settings: Any) -
 
     for number in range(15):
         assert guess(f"name{number}", "Summer2026").status_code == 200
-    assert guess("vera", "vera").status_code == 302  # A success neither counts nor starts over.
+    assert guess("vera", "vera").status_code == 302  # A success neither counts nor resets.
     guesser.logout()
     for number in range(14):
         assert guess(f"other{number}", "Summer2026").status_code == 200

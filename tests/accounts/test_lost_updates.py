@@ -1,4 +1,4 @@
-"""An account that two people change at the same moment keeps both changes."""
+"""If two people change an account at the same moment, both changes are saved."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a log-in is protected by: each claim of config/README.md, tried."""
+"""Each claim of config/README.md about the protection of sign-in, tested."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ from tests.support.second_factors import LOGIN, sign_in
 from tests.support.seeding import seed_pages
 
 MACHINES = {"hook", "hook-without-slash", "policy-report"}
-"""No browser's form posts there: a machine that has a secret, and the browser itself."""
+"""URLs that no form posts to: a machine with a secret does, or the browser itself."""
 HOUR = 60 * 60
 
 

@@ -1,4 +1,4 @@
-"""What the parts share: how much they measure, and how servers are started."""
+"""What the parts share: how much they measure, and how they start servers."""
 
 import os
 import re
@@ -24,13 +24,13 @@ from tests.support.processes import Running, free_port, running
 
 WARMING = 6
 SERVED_WITH = ("django", "gunicorn", "whitenoise", "brotli")
-"""Peers get these in the versions that Pressroom has."""
-ACCEPTED = "gzip, deflate, br, zstd"  # by Chromium
+"""Packages that peers get in Pressroom's own versions."""
+ACCEPTED = "gzip, deflate, br, zstd"  # as Chromium sends it
 
 
 @dataclass
 class Bench:
-    """A folder for everything that is made, and how much is measured."""
+    """The folder for all files, and how much is measured."""
 
     folder: Path
     stack: ExitStack
@@ -39,11 +39,11 @@ class Bench:
     seed: str
 
     def __post_init__(self) -> None:
-        """Choose the number of turns, of requests in one, and of rows of each kind."""
+        """Choose the number of turns, of requests per turn, and of rows of each kind."""
         self.rounds, self.requests, self.rows = (3, 10, 2_000) if self.quick else (9, 20, 10_000)
 
     def take_turns(self, *sides: Side) -> None:
-        """Measure each side in each round, after some requests that are not measured."""
+        """Measure each side in each round, after some unmeasured requests."""
         for side in sides * WARMING:
             side.get()
         for side in sides * self.rounds:
@@ -51,7 +51,7 @@ class Bench:
 
     @cached_property
     def embedded(self) -> Dashboard:
-        """A dashboard on the API it carries, where everything was seen before; on SQLite."""
+        """A dashboard on SQLite with the built-in API, whose ledger has seen everything."""
         dashboard = self.new_dashboard("embedded")
         in_fresh_process(dashboard.env, make_world, self.rows, self.rows, self.rows)
         crawl(dashboard)
@@ -69,16 +69,16 @@ class Bench:
         return folder
 
     def new_dashboard(self, name: str, service_url: str = "", database_url: str = "") -> Dashboard:
-        """Return a dashboard without rows, on the API it carries unless another is named."""
+        """Return a dashboard without rows, with the built-in API unless `service_url` is set."""
         dashboard = Dashboard(self.new_folder(name), service_url, database_url=database_url)
         if not service_url:
-            # The limit is one of a minute, and many a minute's calls are made here in one.
+            # The limit is per minute, and the benchmark makes far more calls than people do.
             dashboard.env |= {"SERVICE_API_KEY": "", "API_CALLS_PER_MINUTE": "100000000"}
         dashboard.prepare()
         return dashboard
 
     def filled(self, name: str, *rows: int) -> tuple[Dashboard, Done]:
-        """Return a dashboard with rows for `make_world`, on either database, and what that took."""
+        """Return a dashboard with the rows of `make_world`, and what that took."""
         database_url = self.stack.enter_context(own_database()) if self.postgres else ""
         dashboard = self.new_dashboard(name, database_url=database_url)
         return dashboard, in_fresh_process(dashboard.env, make_world, *rows)
@@ -89,7 +89,10 @@ class Bench:
         return self.log_in(self.stack.enter_context(started))
 
     def serve_peer(self, name: str, *packages: str) -> Site:
-        """Start a peer on a copy of the rows. Raises CalledProcessError without its packages."""
+        """Start a peer on a copy of the rows.
+
+        Raises CalledProcessError if its packages can't be installed.
+        """
         folder, port = self.new_folder(name), free_port()
         pins = [f"{package}=={version(package)}" for package in SERVED_WITH]
         added = [f"--with={package}" for package in (*pins, *packages)]
@@ -111,7 +114,7 @@ class Bench:
         return self.log_in(self.stack.enter_context(peer), ready)
 
     def log_in(self, server: Running, path: str = "/accounts/login/", name: str = "root") -> Site:
-        """Log in by a form, as somebody whose password is the name."""
+        """Log in through the form, as a user whose password is their name."""
         headers = {"Referer": f"{server.url}/", "Accept-Encoding": ACCEPTED}
         client = httpx.Client(base_url=server.url, headers=headers, timeout=120)
         self.stack.callback(client.close)
@@ -124,5 +127,5 @@ class Bench:
 
 
 def crawl(dashboard: Dashboard, *, rate: int = 1_000) -> Done:
-    """Let a ledger see everything that the service has."""
+    """Crawl the service, so that the ledger records everything it has."""
     return in_fresh_process(dashboard.env, call_command, "crawl", f"--rate={rate}", "--verbosity=0")

@@ -1,4 +1,4 @@
-"""256 people at once before a service that takes a second."""
+"""256 people at once, with a service that takes a second to respond."""
 
 import time
 from collections.abc import Iterator
@@ -22,11 +22,11 @@ WITHOUT_SERVICE = ("/", "/activity/", "/webhooks/")
 
 
 def figures(bench: Bench) -> Iterator[Figure]:
-    """Let all ask for a list at once, and look meanwhile at pages that need no service."""
+    """Request a list for all at once; meanwhile request pages that need no service."""
     url = bench.stack.enter_context(over_http(Service(delay_s=SERVICE_S)))
     site = bench.serve(bench.new_dashboard("crowd", url), processes=2, threads=192)
     own_s, addresses, before = [], cycle(WITHOUT_SERVICE), usage(site.server)
-    # In one process, each request of ours would wait for its 256 neighbors.
+    # In the same process, each of our requests would wait for the other 256.
     with ProcessPoolExecutor(1, get_context("spawn")) as elsewhere:
         crowd = elsewhere.submit(_ask, site.server.url, dict(site.client.cookies))
         while not crowd.done():
@@ -44,7 +44,7 @@ def figures(bench: Bench) -> Iterator[Figure]:
 
 
 def _ask(url: str, cookies: dict[str, str]) -> list[float]:
-    # None expires: httpcore may close one at the very moment another thread takes it.
+    # No expiry: httpcore may close a connection at the moment another thread takes it.
     limits = httpx.Limits(max_connections=PEOPLE, keepalive_expiry=None)
     with (
         httpx.Client(base_url=url, cookies=cookies, timeout=120, limits=limits) as client,

@@ -1,4 +1,4 @@
-"""Django in a process of its own, with what a function took there."""
+"""Run a function with Django in a new process, and measure what it took."""
 
 import logging
 import os
@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Done:
-    """What a function returned, and what it took; memory is the most that its process had."""
+    """What a function returned and took; memory is the peak of its process."""
 
     result: Any
     seconds: float
@@ -22,7 +22,7 @@ class Done:
 
 
 def in_fresh_process(env: dict[str, str], act: Callable[..., Any], *arguments: Any) -> Done:
-    """Call a function where Django is set up by these environment variables."""
+    """Call a function in a process where these variables configure Django."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
         return process.submit(_do, env, act, arguments).result()
 

@@ -1,4 +1,4 @@
-"""How the cost of lists, of the palette and of a crawl grows with what the ledger holds."""
+"""How the cost of lists, the palette and a crawl grows with the ledger."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ ADDRESSES = {
 
 
 def figures(bench: Bench) -> Iterator[Figure]:
-    """Measure a crawl and each list at sizes up to a hundred times the first."""
+    """Measure a crawl and each list at three sizes, the last a hundred times the first."""
     sites, pages = {}, [50, 200, 1_000] if bench.quick else [50, 500, 5_000]
     crawls = []
     for count in pages:

@@ -1,4 +1,4 @@
-"""Lists of 50 rows: beside the same rows in the peers' lists; their queries and calls."""
+"""Lists of 50 rows: their cost beside the peers' lists of the same rows, queries and calls."""
 
 import re
 from collections import Counter
@@ -24,7 +24,7 @@ TABLE = re.compile(r'(?:FROM|INTO|UPDATE) "(\w+)"')
 
 @dataclass(frozen=True)
 class List:
-    """A list of ours, the part of it that htmx asks for, the peers' model, and goals."""
+    """A list of ours, the part that htmx requests, the peers' model, and the goals."""
 
     name: str
     address: str
@@ -42,7 +42,7 @@ LISTS = [
 
 
 def beside_peers(bench: Bench) -> Iterator[Figure]:
-    """Measure each list, other rows of it, and its part for htmx, with the peers' lists."""
+    """Measure each list, its other rows and its part for htmx, beside the peers' lists."""
     peers = {}
     for name, of in PEERS.items():
         try:
@@ -78,10 +78,10 @@ def _ratio(what: str, side: Side, of: Side, goal: float) -> Figure:
 
 
 def _other_rows(listing: List, bench: Bench) -> Iterator[str]:
-    """Return addresses of as many other rows each, none of them seen before."""
+    """Return addresses that each list as many rows, none of them requested before."""
     if listing.name == "audiences":
         return (f"/pages/page_{number}/" for number in range(1, bench.rows // A_LIST))
-    elsewhere = bench.serve(bench.embedded)  # Its cache is another one.
+    elsewhere = bench.serve(bench.embedded)  # Its own cache.
     address, parts = listing.address, []
     while match := MORE.search(elsewhere.client.get(address).text):
         address = urljoin(address, unescape(match[1]))
@@ -90,12 +90,12 @@ def _other_rows(listing: List, bench: Bench) -> Iterator[str]:
 
 
 def counts(bench: Bench) -> Iterator[Figure]:
-    """Count the queries and the calls of the service that a list takes, seen before."""
+    """Count the queries and the calls of the service that a second view of a list takes."""
     yield from in_fresh_process({"DJANGO_SETTINGS_MODULE": "tests.settings"}, _counts).result
 
 
 def _counts() -> list[Figure]:
-    """Return the figures; the service is a fake, and so has no queries of its own."""
+    """Return the figures. The service is a fake, so it makes no queries itself."""
     from django.conf import settings
     from django.core.management import call_command
 

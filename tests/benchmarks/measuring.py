@@ -1,6 +1,6 @@
-"""What a request costs a server. Sides take turns, so that a busy minute of the machine meets all.
+"""What a request costs a server. Sides take turns, so that other load affects all of them.
 
-Processor time, page faults and memory are those of all processes of the server.
+Processor time, page faults and memory cover all processes of the server.
 """
 
 import os
@@ -16,12 +16,12 @@ import httpx
 from tests.support.processes import Running
 
 TURN_S = 0.5
-"""How long a turn lasts at least: the first answers after a pause are dear."""
+"""Minimum length of a turn: the first responses after a pause cost more."""
 
 
 @dataclass
 class Site:
-    """A server, and an HTTP client in which an operator is logged in."""
+    """A server, and an HTTP client with an operator's session."""
 
     server: Running
     client: httpx.Client
@@ -29,7 +29,7 @@ class Site:
 
 @dataclass(frozen=True)
 class Usage:
-    """What the processes of a server have used so far; memory is that of the largest."""
+    """What a server's processes have used so far; memory is the largest process's."""
 
     processor_ms: float
     page_faults: int
@@ -37,7 +37,10 @@ class Usage:
 
 
 def usage(server: Running) -> Usage:
-    """Return what a server and its workers have used; `stat` has time in steps of 10 ms alone."""
+    """Return what a server and its workers have used.
+
+    Times are from `schedstat`, because `stat` counts in steps of 10 ms.
+    """
     nanoseconds, page_faults, memory_pages = 0, 0, 0
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):  # It may have ended meanwhile.
@@ -53,14 +56,14 @@ def usage(server: Running) -> Usage:
 
 @dataclass
 class Side:
-    """An address of a site, and what it took in each turn, per request."""
+    """An address of a site, and its cost per request in each turn."""
 
     name: str
     site: Site
     address: str
     headers: dict[str, str] = field(default_factory=dict)
     others: Iterator[str] | None = None
-    """Addresses to ask for instead, each once."""
+    """Addresses to request instead, each once."""
     costs_ms: list[float] = field(default_factory=list)
     page_faults: list[float] = field(default_factory=list)
     waits_ms: list[float] = field(default_factory=list)
@@ -71,7 +74,7 @@ class Side:
         return median(self.costs_ms)
 
     def __str__(self) -> str:
-        """Describe what was measured; other work makes a turn dearer at times, never cheaper."""
+        """Describe the figures. The cheapest turn is named because other load only adds cost."""
         wait_ms, memory_mb = median(self.waits_ms), usage(self.site.server).memory_mb
         return (
             f"{self.name} {self.cost_ms:.1f} ms (cheapest turn {min(self.costs_ms):.1f}; answered"
@@ -86,7 +89,7 @@ class Side:
         return (time.perf_counter() - begun) * 1000
 
     def take_a_turn(self, requests: int) -> None:
-        """Ask so many times; an address that may be repeated, for as long as a turn lasts."""
+        """Send so many requests, and more until TURN_S is over if the address may be repeated."""
         before, begun, waits_ms = usage(self.site.server), time.perf_counter(), list[float]()
         end = begun if self.others else begun + TURN_S
         while len(waits_ms) < requests or time.perf_counter() < end:

@@ -1,4 +1,4 @@
-"""The memory that a worker holds after many requests, and after many large pages."""
+"""The memory of a worker after many requests, and after many large pages."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ MIXED = [
 
 
 def figures(bench: Bench) -> Iterator[Figure]:
-    """Let one worker answer requests of all kinds, and another show large pages once each."""
+    """Measure one worker with requests of all kinds, and another with large pages, once each."""
     requests = 1_000 if bench.quick else 10_000
     mixed = MIXED * (requests // len(MIXED) + 1)
     what = f"memory of a worker after {requests:,} requests"
@@ -31,7 +31,7 @@ def figures(bench: Bench) -> Iterator[Figure]:
 
 
 def _figure(what: str, site: Site, addresses: list[str], goal_mb: float) -> Figure:
-    """Ask for each address, and look at what the worker holds after each quarter."""
+    """Request each address, and record the worker's memory after each quarter."""
     held_mb, before = [], usage(site.server).page_faults
     for number, address in enumerate(addresses, start=1):
         site.client.get(address).raise_for_status()

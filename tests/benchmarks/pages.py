@@ -1,4 +1,4 @@
-"""Single pages: the overview, one that waits for three answers, and what a browser loads of all."""
+"""Single pages: the overview, one that needs three responses, and what a browser loads."""
 
 from collections.abc import Iterator
 from statistics import median
@@ -22,7 +22,7 @@ NO_PAGES = ("no such page", "page never seen")
 
 
 def three_answers(bench: Bench) -> Iterator[Figure]:
-    """Measure a page that asks three things, beside one that asks one."""
+    """Measure a page that makes three requests to the service, beside one that makes one."""
     service = Service(delay_s=DELAY_MS / 1000)
     url = bench.stack.enter_context(over_http(service))
     site = bench.serve(bench.new_dashboard("waiting", url))
@@ -74,7 +74,7 @@ def _heaviest(what: str, loads: list[Load], most_kb: int, most_requests: int) ->
 
 
 def _loads(browser: Browser, site: Site, pages: dict[str, str]) -> list[Load]:
-    """Open pages one after the other in a browser that has nothing in its cache."""
+    """Open pages one after the other in a browser with an empty cache."""
     context = browser.new_context()
     for name, value in site.client.cookies.items():
         context.add_cookies([{"name": name, "value": value, "url": site.server.url}])

@@ -1,4 +1,4 @@
-"""How fast people are found among a million, beside LIKE over the five columns in the same run."""
+"""How fast people are found among a million, beside LIKE over the five columns."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -20,7 +20,7 @@ COLUMNS = ("name", "email", "domain", "slug", "phone_number")
 
 
 def figures(bench: Bench) -> Iterator[Figure]:
-    """Load people, and search them over HTTP."""
+    """Load people and search them over HTTP."""
     people = 20_000 if bench.quick else 1_000_000
     dashboard, loading = bench.filled("people", 0, 0, people)
     beside = f"{loading.memory_mb:.0f} MB, {loading.page_faults:,} page faults"
@@ -83,7 +83,7 @@ def _like_ms(queries: Iterable[str]) -> list[float]:
 
 
 def _shares_of_like(queries: Iterable[str]) -> dict[str, float]:
-    """Return what part of LIKE's time each search takes; both are called in turn, without HTTP."""
+    """Return each search's share of LIKE's time. Both run in turn, without HTTP."""
     from dashboard.embedded_api.models import Tenant
     from dashboard.embedded_api.routers.people import find_people
 

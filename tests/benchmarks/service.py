@@ -1,4 +1,4 @@
-"""A service over HTTP, which answers at once or after a while."""
+"""A service over HTTP that responds at once or after a delay."""
 
 import time
 from dataclasses import dataclass, field
@@ -14,13 +14,12 @@ ROWS = range(50)
 
 @dataclass
 class Service:
-    """Answers with 50 rows or a page; one whose id starts with `heavy` has 900 KB of text."""
+    """Responds with 50 rows or a page; a page whose id starts with `heavy` has 900 KB of text."""
 
     delay_s: float = 0.0
     calls: list[str] = field(default_factory=list)
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
-        """Answer."""
         self.calls.append(request.url.path)
         time.sleep(self.delay_s)
         return httpx.Response(200, json=_body(request.url.path.rstrip("/").rpartition("/")[2]))
@@ -28,13 +27,13 @@ class Service:
 
 @dataclass
 class PagedService:
-    """A service with many pages of one audience each, which takes a while for each response."""
+    """A service with many pages of one audience each, which delays each response."""
 
     pages: int
     delay_s: float
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
-        """Answer with a part of the list of pages, or the audiences of a page."""
+        """Respond with a part of the list of pages, or the audiences of a page."""
         time.sleep(self.delay_s)
         *_, before_last, last = request.url.path.split("/")
         if last == "audiences":

@@ -1,17 +1,17 @@
-"""The rows that are measured on: copies of the sample's, so that a row is as long as in use.
+"""The rows for measuring: copies of the sample's, so that they have realistic lengths.
 
-The sample is the same in each run: its seeds are its topics' names.
+The sample is the same in each run: its topics' names are the seeds.
 """
 
 from itertools import cycle
 from typing import Any
 
 A_LIST = 50
-"""Audiences of a page, as many as other lists show."""
+"""Number of audiences per page, as many as other lists show."""
 
 
 def make_world(pages: int, audiences: int, people: int) -> None:
-    """Fill the service with so many rows, in a process in which Django is set up."""
+    """Fill the service with these numbers of rows, in a process where Django is set up."""
     from django.db import transaction
     from django.utils import timezone
 
@@ -29,7 +29,7 @@ def make_world(pages: int, audiences: int, people: int) -> None:
 
 
 def _audiences(count: int) -> list[tuple[Any, list[Any]]]:
-    """Return copies of the sample's audiences, on the first of the pages, and of their versions."""
+    """Return copies of the sample's audiences and their versions, on the first pages."""
     from dashboard.embedded_api.models import Audience, Version
 
     sources = Audience.objects.prefetch_related("versions")

@@ -1,4 +1,4 @@
-"""What bars people from a page: what axe finds in its elements, and in how a theme shows them."""
+"""Accessibility barriers that axe finds in a page's elements, and in their colours."""
 
 from typing import Any
 
@@ -11,20 +11,20 @@ TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 RULES = ONLY_BROKEN | {"runOnly": TAGS}
 OF_COLOUR = ONLY_BROKEN | {"runOnly": ["color-contrast", "target-size", "link-in-text-block"]}
 IS_HERE = "typeof axe !== 'undefined'"
-# The two rules that take most of axe's time are the same for all elements of a look: they are for
-# those that AGAINST marks.
+# Two rules take most of axe's time. Their result is the same for elements that look the same, so
+# they check only the elements that AGAINST marks.
 CONFIGURE = """axe.configure({ rules: [
   { id: "color-contrast", selector: "[data-axe~=contrast]" },
   { id: "target-size", selector: "[data-axe~=size]" },
 ] })"""
 AXE = f"{AXE_SCRIPT};{CONFIGURE}"
-"""A profile of which every page is looked at takes it as its init script, as it takes longer to
-send it anew than to run it."""
-# Words and controls have one look where they and all that is around them are elements of the same
-# names and classes, in the same colours and sizes. Of each look, of which a list has hundreds, one
-# is enough for the contrast: the longest, as axe says nothing of a single letter, nor of words that
-# something lies over. For the size there are three: the shortest, as the smallest to hit, the
-# first, and the last, as something may lie over any one of them.
+"""axe and its configuration. A profile that checks every page takes it as an init script, because
+sending it again takes longer than running it."""
+# Texts and controls look the same if they and all their ancestors have the same tag names, classes,
+# colours and sizes. A list has hundreds of elements with the same look. For contrast, the longest
+# of them is enough: axe skips single letters, and texts that something covers. For size, three are
+# checked, as something may cover one of them: the shortest (the smallest target), the first and
+# the last.
 AGAINST = """async ([where, rules]) => {
   const numbers = new Map(), known = new Map(), looks = new Map();
   const numbered = (words) => numbers.set(words, numbers.get(words) ?? numbers.size).get(words);
@@ -56,17 +56,17 @@ AGAINST = """async ([where, rules]) => {
 
 
 def barriers(page: Page, where: str = WHOLE) -> list[str]:
-    """Return what axe has against a page, or against a part of it."""
+    """Return the violations that axe finds in a page, or in a part of it."""
     return _found(page, where, RULES)
 
 
 def barriers_of_colour(page: Page, where: str = WHOLE) -> list[str]:
-    """Return all that another theme can change: both have the same elements."""
+    """Return the violations that depend on the theme: both themes have the same elements."""
     return _found(page, where, OF_COLOUR)
 
 
 def _found(page: Page, where: str, rules: dict[str, Any]) -> list[str]:
-    """Return each violation with the element it is about."""
+    """Return each violation with its element."""
     if not page.evaluate(IS_HERE):
         page.evaluate(AXE)
     return [f"{rule}: {html[:160]}" for rule, html in page.evaluate(AGAINST, [where, rules])]

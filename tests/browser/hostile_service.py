@@ -1,4 +1,4 @@
-"""A service whose every string means harm, and the addresses of the pages that show them."""
+"""A service with a hostile text in every string, and the addresses of the pages that show it."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +11,7 @@ from tests.support import examples
 from tests.support.hostile_strings import PAYLOADS
 
 URLS = ["javascript:alert(1)", "java\tscript:alert(1)", "https://evil.example/beacon.png"]
-"""What stands alone in a field. The last may be a link; nothing may load it."""
+"""Texts that fill a field on their own. The last may be a link, but nothing may load it."""
 BREAKS_OUT = [
     '" onfocus=alert(1) autofocus x="',
     "' onmouseover='alert(1)' x='",
@@ -24,18 +24,18 @@ BREAKS_OUT = [
 
 
 def short(texts: list[str]) -> list[str]:
-    # A lone surrogate can't be sent in UTF-8; the fault matrix has it.
+    # A lone surrogate can't be sent in UTF-8; the fault matrix covers it.
     return [text for text in texts if len(text) < 300 and "\ud800" not in text]
 
 
 ALL_MARKUP = 2
-"""So many rounds, the first ones, hold every payload; the others are an address each."""
+"""Number of rounds at the start that together hold every payload; the others hold one URL."""
 
 
 def rounds() -> list[str]:
-    """Return what stands in every string: some payloads together, then each URL by itself.
+    """Return the text of each round: payloads together, then each URL by itself.
 
-    What opens a comment or a block stands at the end, where it can hide none of the others.
+    Texts that open a comment or a block come last, so that they hide no other.
     """
     texts = [*BREAKS_OUT, *short(PAYLOADS)]
     hiding = [
@@ -53,7 +53,7 @@ def strings_in(value: Any) -> int:
 
 
 def filled(value: Any, text: str) -> Any:
-    """Return the JSON value with the text in place of every string; ids hold a part of it."""
+    """Return the JSON value with every string replaced by the text; ids get a part of it."""
     match value:
         case dict():
             return {
@@ -84,11 +84,11 @@ FIELDS = sum(map(strings_in, RESOURCES.values()))
 
 @dataclass
 class HostileService:
-    """Answers with the text of the round in every string; ids are the one named in the request."""
+    """Responds with the round's text in every string; ids are the one in the request."""
 
     text: str = ""
     paths: list[list[str]] = field(default_factory=list)
-    """The paths that were asked for, segment by segment as they were meant."""
+    """The requested paths as decoded segments."""
 
     def __call__(self, request: httpx.Request) -> httpx.Response:  # noqa: PLR0911
         path = request.url.raw_path.decode().partition("?")[0]
@@ -118,7 +118,7 @@ class HostileService:
         return filled(RESOURCES[name], self.text)
 
     def audience(self, page_id: str) -> Any:
-        """An audience whose own ids and versions can be found again."""
+        """Return an audience with usable ids and versions."""
         ids = {"pageId": page_id, "audienceId": page_id}
         versions = {
             name: self.filled("audience")[name]
@@ -137,7 +137,7 @@ def _list(*items: Any) -> dict[str, Any]:
 
 
 def segment(identifier: str) -> str:
-    """Return the segment of a dashboard's address that stands for an id."""
+    """Return the URL segment of the dashboard for an id."""
     if identifier == "new":
         return "%256Eew"
     once = quote(identifier, safe="")
@@ -145,7 +145,7 @@ def segment(identifier: str) -> str:
 
 
 def addresses(identifier: str) -> dict[str, str]:
-    """Return the pages that show what the service said of the things with this id."""
+    """Return the pages that show the service's objects with this id."""
     page = f"/pages/{segment(identifier)}/"
     audience = f"{page}audiences/{segment(identifier)}/"
     return {

@@ -1,4 +1,4 @@
-"""What opens over a page or within it: dialogs, menus, folds, a panel; each with how to open it."""
+"""What opens over or within a page (dialogs, menus, folds, a panel), and how to open each."""
 
 from collections.abc import Callable
 
@@ -9,11 +9,11 @@ from tests.browser.conftest import settle
 from tests.support.processes import Running
 
 Layer = tuple[str, Callable[[Page], None]]
-"""The address it opens at, and what a person does there."""
+"""The address of the page, and the steps that open the layer."""
 
 
 def layers(server: Running) -> dict[str, Layer]:
-    """Return them by name."""
+    """Return all layers by name."""
     at = addresses(server)
     return {
         "palette": (at["overview"], _palette),

@@ -1,4 +1,4 @@
-"""Many services behind one address, before a dashboard that lives longer than a test."""
+"""Many services behind one address, for a dashboard that outlives a test."""
 
 import re
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ ID = re.compile(r'"((?:page|aud|ver|whs)_\w+)"')
 
 @dataclass
 class Places:
-    """Where the page of one of the services is found; its ids end in its mark."""
+    """Addresses of one service's page; its ids end in its mark."""
 
     mark: str = ""
 
@@ -39,12 +39,12 @@ class Places:
 
 @dataclass
 class ManyServices:
-    """Tells the services apart by their marks: what was done at one is met at no other."""
+    """Tells services apart by their marks, so that tests don't affect each other."""
 
     by_mark: dict[str, Answer] = field(default_factory=dict)
 
     def add(self, service: Answer) -> Places:
-        """Take one more, which knows nothing of its mark."""
+        """Add a service, which doesn't see its mark."""
         mark = f"x{len(self.by_mark)}x"
         self.by_mark[mark] = service
         return Places(mark)

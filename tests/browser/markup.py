@@ -1,4 +1,4 @@
-"""What is wrong with the HTML of a page, as it was sent."""
+"""Problems with the HTML of a page, as sent."""
 
 from collections import Counter
 from typing import Any
@@ -19,7 +19,7 @@ NOT_TYPED = {"hidden", "radio", "checkbox", "submit"}
 
 
 def wrong_with(html: str) -> list[str]:
-    """Return what is wrong with a document."""
+    """Return the problems of a document."""
     parser = HTMLParser(namespace_html_elements=False)
     tree = parser.parse(html)
     every: list[Any] = [element for element in tree.iter() if isinstance(element.tag, str)]
@@ -36,7 +36,7 @@ def wrong_with(html: str) -> list[str]:
 
 
 def asking_in_silence(tree: Any) -> list[Any]:
-    """Return the fields of which a browser must guess what they ask for."""
+    """Return fields without `autocomplete`, whose purpose a browser must guess."""
     forms = [form for form in tree.iter("form") if form.get("autocomplete")]
     labeled = {field for form in forms for field in form.iter("input")}
     return [

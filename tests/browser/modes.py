@@ -1,4 +1,4 @@
-"""A page as it is zoomed, printed, without motion, and in the few colours a system may force."""
+"""A page when zoomed, printed, without motion, and in forced colours."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ WIDE = {"width": 1280, "height": 800}
 ZOOMED = {"width": 640, "height": 400}
 """A window of 1280 at 200 %."""
 PAPER = {"width": 718, "height": 1047}
-"""A4 within the margins of 10 mm that the style sheet asks for, at 96 dots an inch."""
+"""A4 without the style sheet's margins of 10 mm, at 96 dots per inch."""
 
 TOO_WIDE = """() => {
   const limit = document.documentElement.clientWidth;
@@ -17,8 +17,8 @@ TOO_WIDE = """() => {
     .filter((each) => each.getBoundingClientRect().right > limit + 1)
     .slice(0, 3).map((each) => each.outerHTML.slice(0, 120));
 }"""
-# What can be pressed or typed into stands clear of what else can, but for what is meant to be over
-# the page and what is for screen readers alone. A link that wraps has a box on each of its lines.
+# Controls must not overlap, except those that are meant to float over the page and those for
+# screen readers only. A link that wraps has a box on each of its lines.
 OVERLAPPING = """() => {
   const there = [...document.querySelectorAll("main :is(a, button, input, select, summary)")]
     .filter((each) => each.checkVisibility({ visibilityProperty: true }))
@@ -72,12 +72,12 @@ MOVING = """document.getAnimations().map((each) => each.effect.target.outerHTML.
 
 
 def moving(page: Page) -> list[str]:
-    """Return what moves in a page without motion."""
+    """Return elements that are animated although reduced motion is preferred."""
     return [f"moves: {problem}" for problem in page.evaluate(MOVING)]
 
 
 def in_forced_colours(page: Page) -> list[str]:
-    """Return what is amiss in the few colours of a system; only a wide page has its navigation."""
+    """Return problems in forced colours, on a wide page, because only that shows its navigation."""
     page.set_viewport_size(WIDE)
     page.emulate_media(forced_colors="active")
     matching = [f"in forced colours, not marked: {problem}" for problem in page.evaluate(UNMARKED)]
@@ -86,14 +86,14 @@ def in_forced_colours(page: Page) -> list[str]:
 
 
 def zoomed(page: Page) -> list[str]:
-    """Return what is amiss at 200 %."""
+    """Return problems at 200 %."""
     page.set_viewport_size(ZOOMED)
     matching = [f"at 200 %, too wide: {problem}" for problem in page.evaluate(TOO_WIDE)]
     return matching + [f"at 200 %, {problem}" for problem in page.evaluate(OVERLAPPING)]
 
 
 def on_paper(page: Page) -> list[str]:
-    """Return what is amiss in print, in the dark theme that a person chose: the harder case."""
+    """Return problems in print, with the dark theme chosen, which is the harder case."""
     page.set_viewport_size(PAPER)
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
     page.emulate_media(media="print")
@@ -104,5 +104,5 @@ def on_paper(page: Page) -> list[str]:
 
 
 Mode = Callable[[Page], list[str]]
-"""Returns what is amiss in a page, and leaves it in another size."""
+"""Returns the problems of a page, and may leave it at another size."""
 MODES: tuple[Mode, ...] = (in_forced_colours, zoomed, on_paper)

@@ -1,4 +1,4 @@
-"""Releases that the demo doesn't have: drafts that were checked, and one that was canceled."""
+"""Releases that the demo lacks: checked drafts, and a canceled one."""
 
 import sqlite3
 from collections.abc import Mapping
@@ -16,14 +16,14 @@ ITEM_STATES = {DRAFT: "waiting", CANCELED: "canceled"}
 
 
 def add_releases(path: Path) -> None:
-    """Add both to a demo's database, with the items of the release that is scheduled."""
+    """Add both to a demo's database, with copies of the scheduled release's items."""
     with closing(sqlite3.connect(path)) as database, database:
         for name, columns in RELEASES.items():
             _add_release(database, name, columns, ITEM_STATES[name])
 
 
 def add_draft(path: Path, name: str, count: int) -> int:
-    """Add a draft of so many versions, none of them reviewed, to a running demo; return its id."""
+    """Add a draft of `count` unreviewed versions to a running demo; return its id."""
     with closing(sqlite3.connect(path, timeout=30)) as database, database:
         release = _add_release(database, name, RELEASES[DRAFT], ITEM_STATES[DRAFT])
         beyond = "DELETE FROM releases_releaseitem WHERE release_id = ? AND position > ?"
@@ -50,7 +50,7 @@ def _copy(
     which: tuple[str, object],
     changes: Mapping[str, object],
 ) -> list[int]:
-    """Insert the rows of a table once more, with other values in some columns; return their ids."""
+    """Copy rows of a table with changed columns; return the new ids."""
     name, value = which
     columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})") if row[1] != "id"]
     taken = [f":{column}" if column in changes else column for column in columns]

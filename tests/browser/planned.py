@@ -1,4 +1,4 @@
-"""What the demo's service has planned comes true without a wait."""
+"""Make the demo's service carry out at once what it has planned."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -16,23 +16,23 @@ GO_LIVE = """UPDATE embedded_api_version
     WHERE queued_at > :lately AND published_at > :now)"""
 RUNNING = "SELECT count(*) FROM releases_release WHERE state = 'running'"
 PATIENCE_OF_A_RELEASE_S = 120
-"""Its worker reads what it sent ever less often."""
+"""Long, because the worker reads the state of what it sent ever less often."""
 
 
 def go_live(server: Running) -> None:
-    """Let what was published in the last minutes be live, as if it had been processed."""
+    """Make versions published in the last five minutes live, as if they had been processed."""
     now = datetime.now(UTC)
     lately = write_mark(now - timedelta(minutes=5))
     execute(server, GO_LIVE, now=write_mark(now), lately=lately)
 
 
 def see_releases_end(page: Page, server: Running) -> None:
-    """Let all that releases send be live at once, until none is sending any more."""
+    """Make all that releases send live at once, until no release is running."""
 
     def have_ended() -> bool:
         go_live(server)
         [[count]] = execute(server, RUNNING)
-        # Their worker reads the service every few seconds: to ask more often would only cost.
+        # The worker reads the service only every few seconds.
         page.wait_for_timeout(200)
         return count == 0
 

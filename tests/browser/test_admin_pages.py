@@ -25,11 +25,11 @@ DJANGO_S_OWN = (
     *("link-in-text-block", "target-size", "empty-table-header", "aria-input-field-name"),
     *("label-title-only", "aria-prohibited-attr"),
 )
-"""What axe has against Django's own breadcrumbs, filters, tables, selects and search fields."""
+"""Rules of axe that Django's own breadcrumbs, filters, tables, selects and search fields break."""
 
 
 def admin_addresses(server: Running) -> dict[str, str]:
-    """Return the addresses of the list of each model, of its empty form and of its newest row."""
+    """Return the addresses of each model's list, empty form and newest row."""
     matching = {"user, one": "/admin/auth/user/1/change/"}
     for model in (*ADDED, *ONLY_SHOWN):
         path, key = f"/admin/embedded_api/{model}/", KEYS.get(model, "id")
@@ -43,7 +43,7 @@ def admin_addresses(server: Running) -> dict[str, str]:
 
 
 def send_event(server: Running) -> None:
-    """Send a form's event with the key that the demo has printed, so that there is a delivery."""
+    """Send a form event with the key that the demo printed, so that there is a delivery."""
     key = re.search(r"prs_[\w-]+", server.log.read_text())
     assert key
     [[page_id]] = execute(server, "SELECT id FROM embedded_api_page LIMIT 1")
@@ -80,7 +80,7 @@ def test_every_page_of_the_admin_is_readable(
     at = admin_addresses(server)
     page = open_page(profile, troubles)
     page.emulate_media(color_scheme=theme)
-    # A quarter of the pages in a run: they are Django's, and alike.
+    # A run takes a quarter of the pages: they are Django's, and alike.
     for name in sampled(at, request.config, turn=LOOKS.index(look), of=4 * len(LOOKS)):
         troubles.clear()
         page.set_viewport_size({"width": width, "height": 800})

@@ -1,4 +1,4 @@
-"""The list of all audiences by keyboard, and a selection that outlasts what replaces its rows."""
+"""The list of all audiences by keyboard, and a selection that survives replaced rows."""
 
 import re
 
@@ -11,7 +11,7 @@ LIST = "/audiences/?sort=name"
 
 
 def bar(page: Page) -> str:
-    """Return the words of the bar, empty while there is none."""
+    """Return the text of the selection bar, empty if it is hidden."""
     locator = page.locator("[data-selection-bar]")
     return locator.inner_text() if locator.is_visible() else ""
 
@@ -85,7 +85,7 @@ def test_the_selection_outlasts_filters_more_rows_reload_and_back(audiences: Pag
     boxes.nth(1).check()
     audiences.get_by_role("button", name="Publish 2…").click()
     expect(audiences.get_by_role("heading", level=1)).to_have_text(re.compile("^2 versions"))
-    # Nothing was decided in the draft, so the selection stays.
+    # The draft has no decisions, so the selection stays.
     audiences.wait_for_load_state()
     audiences.goto("/audiences/?q=brightwater")
     expect(boxes.first).to_be_visible()

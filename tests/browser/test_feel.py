@@ -1,4 +1,4 @@
-"""How it feels: buttons are busy while they work, tabs tell what changed, settings hold."""
+"""How it feels: busy buttons, changes in tab titles, settings that persist."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -13,19 +13,19 @@ CLIPBOARDS = (
     ("null", "Copied", "#check"),
     ("delete Navigator.prototype.clipboard", "Couldn’t copy", "#x"),
 )
-"""What is done to the clipboard, and what a button then says and shows."""
+"""What is done to the clipboard, and the button's announcement and text afterwards."""
 NOTE_BUSY = """document.addEventListener("submit", (event) => {
   sessionStorage.busy = event.submitter.getAttribute("aria-busy");
 })"""
 
 
 def hold(route: Route, held: list[Route]) -> None:
-    """Keep a request from its answer."""
+    """Hold back a request."""
     held.append(route)
 
 
 def stop_the_clock(page: Page) -> None:
-    """Let no time go by in the page but what the test lets: what is said stands for two seconds."""
+    """Stop the page's time, as announcements disappear after two seconds."""
     page.clock.pause_at(datetime.now(UTC) + timedelta(hours=1))
 
 
@@ -76,7 +76,7 @@ def test_the_result_of_copying_is_shown_and_announced(timed_page: Page) -> None:
 
 
 def copy_json(page: Page) -> None:
-    """Press a button with words of its own, which has them again after two seconds."""
+    """Press a button whose own text returns after two seconds."""
     page.locator("summary", has_text="JSON").click()
     button = page.get_by_text("Copy JSON")
     button.press("Enter")
@@ -165,7 +165,7 @@ def test_spinners_cost_the_page_no_frames(page: Page) -> None:
 
     page.evaluate("document.querySelector('main svg.icon').classList.add('spin')")
     expect(page.locator("svg.spin")).to_be_visible()
-    # What changes colour as a page opens has ended; it goes on turning.
+    # Colour changes of the opening page have ended; only the spinner still turns.
     page.wait_for_function("() => document.getAnimations().length === 1")
     assert best(worked, below=5) < 5
     wire.detach()

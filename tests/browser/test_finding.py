@@ -13,7 +13,7 @@ WITH_TWO_VERSIONS = """SELECT audience_id, name FROM ledger_audiencerecord
 
 
 def tab_to(page: Page, words: str) -> None:
-    """Press Tab until what has the focus begins with these words."""
+    """Press Tab until the text of the focused element begins with these words."""
     for _ in range(60):
         page.keyboard.press("Tab")
         message = page.evaluate("document.activeElement.textContent.trim()")
@@ -57,7 +57,7 @@ def test_filters_survive_back_and_another_browser(
     page.locator("#rows tr th a").first.focus()
     page.keyboard.press("Enter")
     expect(page.locator("main").get_by_role("heading", level=1)).to_have_text(locator[0])
-    page.go_back()  # a shortcut of the browser itself, which has no window here
+    page.go_back()  # stands for the browser's shortcut, which a headless browser lacks
     expect(page.locator("#rows tr")).to_have_count(len(locator))
     expect(page).to_have_url(re.compile(r"/pages/\?flag=changed$"))
     other = browser.new_context(base_url=server.url)

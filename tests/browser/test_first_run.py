@@ -1,4 +1,4 @@
-"""The first run: an empty database, a service with nothing in it, and an account of one's own."""
+"""The first run: an empty database, an empty service, and one account."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +23,7 @@ EMPTY = {
     "/accounts/settings/": "Nothing pinned.",
     "/pages/": "The service returned no pages.",
 }
-"""What each page says; the last one asks for the pages."""
+"""The text of each page. The last one requests the pages, so it comes last."""
 
 
 def nothing(request: httpx.Request) -> httpx.Response:
@@ -43,7 +43,7 @@ def newcomer(browser: Browser, tmp_path: Path, troubles: list[str]) -> Iterator[
 
 
 def test_a_newcomer_sees_three_first_steps(newcomer: Page, pytestconfig: pytest.Config) -> None:
-    """Half of the pages in a run."""
+    """A run takes half of the pages."""
     steps = newcomer.get_by_role("region", name="Get started")
     expect(steps.get_by_role("listitem")).to_have_count(3)
     for name, heading in {

@@ -1,4 +1,4 @@
-"""The keyboard stays where it was, or goes on where a reader would, whatever an answer replaces."""
+"""The focus stays, or moves to where a reader would continue, when a response replaces parts."""
 
 import re
 
@@ -26,7 +26,7 @@ def test_a_choice_of_what_is_shown_keeps_the_focus(page: Page, server: Running) 
 @pytest.mark.parametrize(("address", "rows"), [("/activity/", ".log li"), ("/pages/", "#rows tr")])
 def test_loaded_rows_get_the_focus_at_the_end(address: str, rows: str, page: Page) -> None:
     log_in(page, to=address)
-    # Other tests make pages and operations: how many more there are is not known here.
+    # Other tests create pages and operations, so the number is unknown.
     button = page.get_by_role("link", name=re.compile(r"^Load( \d+)? more$"))
     there = page.locator(rows).filter(has_not=button).count()
     button.press("Enter")

@@ -1,4 +1,4 @@
-"""Nothing that the service says is ever run, or loads anything: every string field, every page."""
+"""No string of the service runs or loads anything: every string field on every page."""
 
 from collections.abc import Callable, Iterator
 
@@ -40,7 +40,7 @@ ODD_IDS = [
 ]
 
 WITH_ID = ("page", "audience", "versions", "conversation", "publish")
-"""The pages with an id in their address."""
+"""The pages with an id in their URL."""
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def dashboard(
             yield running
 
 
-# An address does something only as an attribute, which is looked at with the policy on as well.
+# A URL can only act as an attribute, and attributes are also checked with the policy on.
 ROUNDS = [
     *(pytest.param(False, number, id=f"policy on-{number}") for number in range(len(rounds()))),
     *(pytest.param(True, number, id=f"policy off-{number}") for number in range(ALL_MARKUP)),
@@ -70,7 +70,7 @@ ROUNDS = [
 def profile(
     request: pytest.FixtureRequest, browser: Browser, dashboard: Running
 ) -> Iterator[BrowserContext]:
-    """Root's browser, with our policy and with none: the markup itself must be harmless."""
+    """Root's browser, with our policy or without, as the markup itself must be harmless."""
     context = browser.new_context(base_url=dashboard.url, bypass_csp=request.param)
     context.set_default_timeout(PATIENCE_S * 1000)
     context.add_init_script(NOTE_RUNS)
@@ -87,7 +87,7 @@ def client(dashboard: Running) -> Iterator[httpx.Client]:
 
 
 def try_to_change(client: httpx.Client) -> None:
-    """Put a webhook on the list, and pages and refused operations on record."""
+    """Add a webhook, and record pages and refused operations."""
     client.get("/pages/")
     for address, form in (
         ("/webhooks/new/", {"subscription_id": ID, "label": ID}),
@@ -105,10 +105,10 @@ def try_to_change(client: httpx.Client) -> None:
 def pages(
     number: int, service: HostileService, client: httpx.Client, request: pytest.FixtureRequest
 ) -> list[str]:
-    """The pages that a round takes, once the service says its text everywhere.
+    """The pages that a round checks, after the service has the round's text everywhere.
 
-    A third of the pages is taken by one of the addresses, and by each round of markup: one of them
-    with the policy on, the other with it off. With `--exhaustive` all are taken by all.
+    A run checks a third of the pages with one URL each, and a third with both rounds of markup:
+    one with the policy on, the other with it off. `--exhaustive` checks all combinations.
     """
     service.text = rounds()[number]
     try_to_change(client)
@@ -151,7 +151,7 @@ def test_no_string_of_the_service_does_anything(
 def test_any_identifier_is_found_by_its_address(
     client: httpx.Client, service: HostileService, identifier: str, pytestconfig: pytest.Config
 ) -> None:
-    """Each is in the address of one page in a run."""
+    """In a run, each id is in the URL of one page."""
     service.text = "plain"
     turn = ODD_IDS.index(identifier) % len(WITH_ID)
     for name in sampled(WITH_ID, pytestconfig, turn=turn, of=len(WITH_ID)):

@@ -16,7 +16,7 @@ SUBSCRIPTION = "Version events"
 
 @dataclass
 class Walk:
-    """A person on the way; what this one makes or changes is nobody else's."""
+    """A person on this path. Only this test uses what they create or change."""
 
     page: Page
     audience: str

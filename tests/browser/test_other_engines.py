@@ -1,4 +1,4 @@
-"""Firefox and WebKit, where other things go wrong than in Chromium: dialogs, Back and Forward."""
+"""Firefox and WebKit, in what differs from Chromium: dialogs, Back and Forward."""
 
 import os
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ PUBLISH = "main a[href$='/publish/'][hx-target='#dialogs']"
 
 
 def missing(engine: str) -> str:
-    """Return what an engine lacks here, if anything."""
+    """Return what is missing to run an engine; empty if nothing is."""
     if engine == "firefox":
         return "" if FIREFOX else "NO FIREFOX: Debian has it as firefox-esr"
     return "" if WEBKIT else "NO WEBKIT: Debian has it as webkit2gtk-driver, with xvfb"
@@ -37,7 +37,7 @@ def missing(engine: str) -> str:
 def engine(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Send]:
-    """One process of each for all tests here."""
+    """One process of each engine for all tests of this module."""
     lack = missing(request.param)
     if lack and not os.environ.get(f"REQUIRE_{request.param.upper()}"):
         pytest.skip(lack)
@@ -64,7 +64,7 @@ def tab(engine: Send, server: Running) -> Tab:
 
 @pytest.fixture(scope="package")
 def service_tab(engine: Send, running: Running) -> Tab:
-    """A tab at the dashboard of tests with a service of their own."""
+    """A tab at the dashboard for tests with their own service."""
     return signed_in(engine, running.url, "root")
 
 
@@ -98,7 +98,7 @@ def test_a_version_is_published(service_tab: Tab, at: Places, service: Publishin
 
 
 def closes(tab: Tab, layer: str) -> None:
-    """Press Escape on what is open."""
+    """Wait for an open layer and close it with Escape."""
     tab.until(IS_OPEN, layer)
     tab.press("Escape")
     tab.until(IS_CLOSED, layer)
@@ -149,9 +149,9 @@ def test_back_closes_and_forward_reopens_a_dialog(tab: Tab, server: Running) -> 
 
 
 def leave_and_return(tab: Tab) -> None:
-    """Follow a link and go back, to the page as it was left or, if the browser wants, a new one."""
+    """Follow a link and go back. The browser may restore the page or reload it."""
     here = tab.run("return location.pathname + location.search")
-    # A click of Firefox's driver listens for the page's end: then it would be loaded anew.
+    # Firefox's driver would listen for the unload of the page, which then would be reloaded.
     tab.run("document.querySelector(arguments[0]).click()", "#nav a[href='/activity/']")
     tab.until(PATH_IS, "/activity/")
     tab.back()
@@ -181,7 +181,7 @@ def test_back_shows_what_was_typed_and_ticked(tab: Tab) -> None:
 
 
 class Held:
-    """A service that responds once it is let go."""
+    """A service that can hold back its responses."""
 
     def __init__(self, service: PublishingService) -> None:
         self._service = service
@@ -208,7 +208,7 @@ def test_back_sends_a_request_again_that_leaving_ended(
     service_tab.until(PATH_IS, "/activity/")
     held.is_let_go.set()
     service_tab.back()
-    # Firefox loads such a page anew; WebKit shows it as it was left.
+    # Firefox reloads such a page; WebKit shows it as it was left.
     service_tab.until(f"{IS_BACK} || {IS_OPEN.removeprefix('return ')}", "#publish")
     assert not service_tab.run(IS_OPEN, "[data-offline]")
 

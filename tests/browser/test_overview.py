@@ -1,4 +1,4 @@
-"""The overview in a browser: what is on its way moves by itself."""
+"""The overview in a browser: what is in progress updates by itself."""
 
 import re
 
@@ -21,7 +21,7 @@ def test_what_is_on_its_way_moves_by_itself(page: Page, server: Running) -> None
     page.goto("/")
     row = page.locator("#flight tbody tr", has_text=name)
     expect(row).to_contain_text(re.compile("Queued|Processing"))
-    # One that stays: pending versions wait for weeks. The order of the rows may change meanwhile.
+    # Pending versions wait for weeks, so this row stays. The order of the rows may change.
     late = page.locator("#needs-attention li", has_text="Pending").first
     other = page.locator(f"#{late.get_attribute('id')} a.lead")
     other.focus()
@@ -41,7 +41,7 @@ def test_a_poll_waits_while_the_tab_is_hidden(timed_page: Page) -> None:
     time_passes(page)
     page.evaluate(NEXT_FRAME)
     assert looks == []
-    # They look away again at once: what comes later would not be told from what is made up for.
+    # Hide the tab again at once; otherwise a later poll could not be told from the one made up for.
     page.evaluate(
         "window.somebodyLooks = true; document.dispatchEvent(new Event('visibilitychange'));"
         "window.somebodyLooks = false"

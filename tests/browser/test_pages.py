@@ -13,20 +13,20 @@ WITH_MOST_AUDIENCES = """SELECT page_id FROM ledger_audiencerecord
 
 
 def type_into(page: Page, field_id: str, words: str) -> None:
-    """Type into a field that was reached by the keyboard, of a page that is whole."""
+    """Wait until the page is loaded, focus a field and type into it."""
     page.wait_for_load_state()
     page.locator(f"[id='{field_id}']").focus()
     page.keyboard.type(words)
 
 
 def press(page: Page, name: str) -> None:
-    """Press a button by the keyboard."""
+    """Press a button with the keyboard."""
     page.get_by_role("button", name=name, exact=True).first.focus()
     page.keyboard.press("Enter")
 
 
 def write_a_page(page: Page, name: str) -> None:
-    """Fill the form by keyboard: two actions in the other order, a group with a link."""
+    """Fill in the form by keyboard: two actions, reordered, and a group with a link."""
     log_in(page, to="/pages/new/")
     type_into(page, "name", name)
     type_into(page, "pageContext", "For carriers of 20 to 200 vehicles.")
@@ -50,7 +50,7 @@ def write_a_page(page: Page, name: str) -> None:
 
 
 def create_and_look(page: Page, name: str) -> None:
-    """Create the page, and see on it what was typed."""
+    """Create the page, and check that it shows what was typed."""
     press(page, "Create page")
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
     expect(page.locator("#messages")).to_contain_text(f"Created “{name}”.")
@@ -81,7 +81,7 @@ def test_enter_in_a_field_leads_to_the_problem(page: Page, troubles: list[str]) 
     page.get_by_role("link", name="Context: Enter a context.").click()
     expect(page.get_by_label("Context")).to_be_focused()
     expect(page.get_by_label("Name", exact=True)).to_have_value("Not yet")
-    # The browser itself notes an answer of 422.
+    # The browser itself logs a 422.
     assert [line for line in troubles if "422" not in line] == []
     troubles.clear()
 
@@ -170,7 +170,7 @@ def test_a_row_adds_no_stop_for_the_keyboard(page: Page) -> None:
 
 
 def a_page_with_many_audiences(page: Page, server: Running) -> Locator:
-    """Log in at the page that has the most audiences; return their rows."""
+    """Open the page with the most audiences; return their rows."""
     [[page_id]] = execute(server, WITH_MOST_AUDIENCES)
     log_in(page, to=f"/pages/{page_id}/")
     rows = page.locator("#audience-results tbody tr")

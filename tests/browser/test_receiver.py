@@ -1,4 +1,4 @@
-"""The receiver of a real server: turned on by a user, written to by anyone with the URL."""
+"""The receiver of a real server: a user turns it on, anyone with the URL writes to it."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ PUBLISHED = {"type": "page.version.published", "data": {"audienceId": "aud_of_th
 
 @pytest.fixture
 def page(services_profile: ReusedProfile, troubles: list[str]) -> Iterator[Page]:
-    """An administrator's tab of a receiver that requires no signatures, unlike the demo's."""
+    """An administrator's tab with a receiver that, unlike the demo's, requires no signatures."""
     yield log_in(open_page(services_profile.open(), troubles), "root", to="/hooks/")
     services_profile.empty()
     assert troubles == []

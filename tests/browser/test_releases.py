@@ -32,19 +32,18 @@ def profile(browser: Browser, server: Running) -> Iterator[BrowserContext]:
 
 @pytest.fixture(scope="module")
 def page(profile: BrowserContext) -> Page:
-    """A tab."""
     return profile.new_page()
 
 
 @pytest.fixture
 def board(page: Page, server: Running) -> Page:
-    """The board of a draft of three audiences that was checked."""
+    """The board of a checked draft with three audiences."""
     page.goto(f"/releases/{add_draft(database_of(server), NAME, 3)}/")
     return page
 
 
 def create_release(page: Page, server: Running) -> None:
-    """Create a release of three audiences by its form, and wait until a worker has checked it."""
+    """Create a release of three audiences in the form, and wait until a worker has checked it."""
     keys = execute(server, DRAFTS)
     audiences = ["/".join(quote(part, safe="") for part in key) for key in keys]
     page.goto(f"/releases/new/?{urlencode([('audience', audience) for audience in audiences])}")

@@ -1,4 +1,4 @@
-"""A second factor as a person sets it up and uses it: an app's codes, and a passkey."""
+"""Setting up and using a second factor: an app's codes, and a passkey."""
 
 from collections.abc import Iterator
 
@@ -16,13 +16,13 @@ WHO = "viewer"
 
 @pytest.fixture
 def page(browser: Browser, server: Running, troubles: list[str]) -> Iterator[Page]:
-    """A tab at the demo's name: browsers make no passkeys for a number."""
+    """A tab at the demo's host name, because browsers create no passkeys for an IP address."""
     address = server.url.replace("127.0.0.1", "localhost")
     context = browser.new_context(base_url=address, reduced_motion="reduce")
     context.set_default_timeout(PATIENCE_S * 1000)
     yield open_page(context, troubles)
     context.close()
-    # The computer's own name is no other site.
+    # Requests to the host's own name don't go to another site.
     assert [trouble for trouble in troubles if not trouble.startswith(address)] == []
 
 
@@ -40,7 +40,7 @@ def sign_out(page: Page) -> None:
 
 
 def remove(page: Page, address: str) -> None:
-    """Leave the demo's account as it was."""
+    """Remove the second factor, to restore the demo's account."""
     page.goto(address)
     page.get_by_label("Password").fill(WHO)
     page.keyboard.press("Enter")
@@ -50,10 +50,10 @@ def remove(page: Page, address: str) -> None:
 
 
 def is_for_all(page: Page) -> None:
-    """Hold a page that is only met on the way to what every page keeps to."""
+    """Check a page that only sign-in reaches against the rules for every page."""
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
     assert barriers(page) == []
-    # Loaded anew: a second answer beside the page's own would ask a passkey something else.
+    # Reload, because a separate request would start another passkey challenge.
     answer = page.reload()
     assert answer is not None
     assert wrong_with(answer.text()) == []
@@ -81,7 +81,7 @@ def test_an_app_is_set_up_and_signs_in(page: Page) -> None:
     sign_in(page)
     expect(page.get_by_label("Code from your app or a recovery code")).to_be_focused()
     is_for_all(page)
-    page.keyboard.type(code_of(secret, steps=1))  # The one that set it up is used up.
+    page.keyboard.type(code_of(secret, steps=1))  # The current code was used for the set-up.
     page.keyboard.press("Enter")
     page.wait_for_url("**/accounts/settings/")
     expect(page.get_by_text("last used")).to_be_visible()

@@ -1,4 +1,4 @@
-"""A publish is taken back with two presses, and is not published again by accident."""
+"""A publish is rolled back with two presses, and is not published again by accident."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tests.support.publishing_service import PublishingService, now
 
 @pytest.fixture
 def page(services_profile_with_clock: ReusedProfile, troubles: list[str]) -> Iterator[Page]:
-    """A tab in which root is logged in."""
+    """A tab where root is logged in."""
     context = services_profile_with_clock.open()
     yield log_in(open_page(context, troubles), "root", to="/")
     services_profile_with_clock.empty()
@@ -34,7 +34,7 @@ def test_what_was_taken_back_is_not_published_by_accident(
     expect(headline(page)).to_have_text("Version 2 is live", timeout=PATIENCE_MS)
     assert barriers(page, DIALOG) == []
 
-    # Two presses from here until it is sent.
+    # From here, two presses send the rollback.
     dialog(page).get_by_role("link", name="Roll back to 1").click()
     expect(dialog(page)).to_contain_text("Visitors will see again: version 1")
     expect(dialog(page)).to_contain_text("Runs 64 trucks.")

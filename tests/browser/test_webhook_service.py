@@ -1,4 +1,4 @@
-"""Webhooks in a browser, before a service that notes what arrives and fails when a test says so."""
+"""Webhooks in a browser, with a service that records requests and fails when a test says so."""
 
 import json
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ def has_scripts(page: Page) -> bool:
 
 
 def fill_and_review(page: Page, url: str) -> None:
-    """Type an address, and wait for the body or ask for it."""
+    """Type a URL and wait for the preview of the body; without scripts, request it."""
     page.get_by_label("Target URL").fill(url)
     if not has_scripts(page):
         page.get_by_role("button", name="Review and save").click()

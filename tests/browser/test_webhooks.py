@@ -1,4 +1,4 @@
-"""Webhooks in a browser: what is shown is sent; the switch by keyboard, and without scripts."""
+"""Webhooks in a browser: the body shown is sent; the switch by keyboard and without scripts."""
 
 import json
 import re
@@ -28,7 +28,7 @@ def body_shown(page: Page) -> object:
 
 
 def body_on_record(page: Page) -> object:
-    """Return the body that was sent last to this subscription, from Activity."""
+    """Return the body of the last change to this subscription, from Activity."""
     page.get_by_role("link", name="Activity", exact=True).last.click()
     page.wait_for_url("**/activity/**")
     last = page.locator(".log li").first
@@ -42,10 +42,10 @@ def test_buttons_are_large_enough_on_a_small_phone(page: Page, troubles: list[st
     for width in (320, 360):
         page.set_viewport_size({"width": width, "height": 700})
         expect(page.get_by_role("link", name="Change failed")).to_be_visible()
-        if result := barriers_of_colour(page):  # size among them
+        if result := barriers_of_colour(page):  # these include target sizes
             wrong[width] = result
     assert wrong == {}
-    troubles.clear()  # What axe does while it looks is against the policy.
+    troubles.clear()  # axe itself violates the policy.
 
 
 def test_the_preview_is_exactly_what_is_sent(page: Page) -> None:

@@ -1,7 +1,7 @@
-"""A tab of Firefox or WebKit, driven by WebDriver: Playwright drives only builds of its own.
+"""A tab of Firefox or WebKit, driven by WebDriver, as Playwright drives only its own builds.
 
-WebKit's driver speaks WebDriver over HTTP. Firefox has the same commands built in (Marionette),
-over a socket.
+WebKit's driver speaks WebDriver over HTTP. Firefox has the same commands built in, over a socket
+(Marionette).
 """
 
 import json
@@ -23,7 +23,7 @@ from tests.support.processes import free_port
 FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
 WEBKIT = shutil.which("WebKitWebDriver")
 DISPLAY = shutil.which("Xvfb")
-"""WebKit's small browser has no mode without a display."""
+"""WebKit's MiniBrowser has no headless mode."""
 MINI_BROWSERS = "/usr/lib/*/webkit2gtk-4.1/MiniBrowser"
 PATIENCE_S = 30
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
@@ -33,7 +33,7 @@ FIND = """const [selector, words] = arguments;
     element.checkVisibility({visibilityProperty: true}) && element.textContent.includes(words))"""
 PREFERENCES = {
     "marionette.port": 0,
-    # Ten frames a second, no page at the start, no process in advance: a third less work.
+    # Ten frames a second, no start page and no preloaded process save a third of the work.
     "layout.frame_rate": 10,
     "browser.startup.page": 0,
     "browser.newtab.preload": False,
@@ -56,13 +56,13 @@ Send = Callable[[str, dict[str, Any]], Any]
 
 
 class Tab:
-    """The tab of a browser, at the addresses of one server."""
+    """A browser tab for the pages of one server."""
 
     def __init__(self, send: Send, url: str) -> None:
         self._send, self._url = send, url
 
     def go(self, path: str) -> None:
-        """Open a page. WebKit's driver may answer while the page before is still there."""
+        """Open a page. WebKit's driver may respond while the previous page is still there."""
         self.run("window.isLeft = true")
         self._send("Navigate", {"url": self._url + path})
         self.until("return !window.isLeft && document.readyState === 'complete'")
@@ -74,11 +74,11 @@ class Tab:
         self._send("Forward", {})
 
     def run(self, script: str, *values: Any) -> Any:
-        """Return the result of a function's body, whose `arguments` are the values."""
+        """Run a function body with `values` as its `arguments`; return its result."""
         return self._send("ExecuteScript", {"script": script, "args": values})
 
     def until(self, script: str, *values: Any) -> Any:
-        """Return the first result that is true, and fail if there is none."""
+        """Run a script until its result is true, and return that; fail if it never is."""
         end = time.monotonic() + PATIENCE_S
         while not (result := self.run(script, *values)):
             assert time.monotonic() < end, f"it never came true: {script} {values}"
@@ -86,7 +86,7 @@ class Tab:
         return result
 
     def find(self, selector: str, words: str = "") -> str:
-        """Return the first visible element of a selector that holds the words."""
+        """Return the first visible element that matches the selector and contains the words."""
         element: str = self.until(FIND, selector, words)[ELEMENT]
         return element
 
@@ -97,7 +97,7 @@ class Tab:
         self._send_to("ElementSendKeys", selector, text=text)
 
     def _send_to(self, name: str, selector: str, words: str = "", **values: str) -> None:
-        """Act on an element. A poll may replace it at that moment: then find it again."""
+        """Send a command to an element; find it again if a poll has just replaced it."""
         end = time.monotonic() + PATIENCE_S
         while True:
             try:
@@ -168,7 +168,7 @@ def firefox(folder: Path) -> Iterator[Send]:
 
 @contextmanager
 def webkit(folder: Path) -> Iterator[Send]:
-    """Run WebKit's small browser with an empty profile, on a display of its own."""
+    """Run WebKit's MiniBrowser with an empty profile, on its own display."""
     port = free_port()
     screen = [str(DISPLAY), "-displayfd", "1", "-screen", "0", "1600x1000x24"]
     with _process(screen, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as x_server:
@@ -180,7 +180,7 @@ def webkit(folder: Path) -> Iterator[Send]:
             "DISPLAY": f":{display}",
             # A container has no user namespaces, and often runs as root.
             "WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS": "1",
-            # Without a graphics card, to hand frames over as those of one is a third of the work.
+            # Without a graphics card, passing frames by DMA-BUF is a third of the work.
             "WEBKIT_DISABLE_DMABUF_RENDERER": "1",
         }
         command = [str(WEBKIT), f"--port={port}"]
@@ -196,7 +196,7 @@ def webkit(folder: Path) -> Iterator[Send]:
                 try:
                     response = client.request(method, path, json=values)
                 except httpx.TimeoutException:
-                    # It hangs: what else this session is told fails at once.
+                    # It hangs. Kill it, so that further commands of this session fail at once.
                     os.killpg(driver.pid, signal.SIGKILL)
                     raise
                 value = response.json()["value"]

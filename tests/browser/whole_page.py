@@ -1,4 +1,4 @@
-"""A whole page to be created: what is typed, by keys alone, and what the page then holds."""
+"""A whole page to create: what is typed, by keyboard alone, and what the page then has."""
 
 import json
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ METADATA = {
 
 @dataclass(frozen=True)
 class Rows:
-    """How many rows of each kind are typed."""
+    """Number of rows of each kind to type."""
 
     actions: int = 2
     cards: int = 1
@@ -69,8 +69,8 @@ ALL_ROWS = Rows(len(ACTIONS), len(CARDS), len(SCRIPTS))
 _FOLDS = {"ogTitle": 1, "twitterTitle": 2}
 
 
-# How many presses of Tab lead to what is wanted, at least: so many are made before the page is
-# asked again where the focus is.
+# The least number of Tab presses to the wanted element. They are made before the focus is checked
+# again, which saves round trips.
 STEPS_TO = """([wanted, back]) => {
   if (document.activeElement.matches(wanted)) return 0;
   const stops = "a[href], button, input, select, textarea, summary, [tabindex='0']";
@@ -84,7 +84,7 @@ STEPS_TO = """([wanted, back]) => {
 
 
 def tab_to(page: Page, selector: str, *, back: bool = False) -> None:
-    """Press Tab, or Shift and Tab, until what the selector names has the focus."""
+    """Press Tab, or Shift+Tab, until an element that matches the selector has the focus."""
     for _ in range(400):
         steps = page.evaluate(STEPS_TO, [selector, back])
         if not steps:
@@ -95,10 +95,10 @@ def tab_to(page: Page, selector: str, *, back: bool = False) -> None:
 
 
 def type_at(page: Page, field_id: str, words: str) -> None:
-    """Tab on to a field and type into it.
+    """Tab to a field and type into it.
 
-    What a page makes of a key it makes of the first; the other letters come at once, as from an
-    input method.
+    Only the first letter is a key press, which is enough for scripts that listen to keys. The
+    others are inserted at once, as by an input method.
     """
     tab_to(page, f"[id='{field_id}']")
     page.keyboard.type(words[:1])
@@ -106,7 +106,7 @@ def type_at(page: Page, field_id: str, words: str) -> None:
 
 
 def write_actions(page: Page, rows: Rows) -> None:
-    """Type the actions; the first row is there from the start."""
+    """Type the actions; the form starts with one row."""
     for place, action in enumerate(ACTIONS[: rows.actions]):
         if place:
             add_row(page, "actions", place, "buttonTitle")
@@ -115,7 +115,7 @@ def write_actions(page: Page, rows: Rows) -> None:
 
 
 def add_row(page: Page, path: str, place: int, first: str) -> None:
-    """Add a row by its button, and wait until it is there."""
+    """Add a row with its button and wait until it appears."""
     tab_to(page, f"button[name=rows][value='add {path}']")
     page.keyboard.press("Enter")
     page.locator(f"[id='{path}.{place}.{first}']").wait_for()
@@ -145,7 +145,7 @@ def write_footer(page: Page) -> None:
 
 
 def write_scripts(page: Page, rows: Rows) -> None:
-    """Type the scripts and switch on the second."""
+    """Type the scripts and turn on the second."""
     for place, script in enumerate(SCRIPTS[: rows.scripts]):
         add_row(page, "scripts", place, "name")
         for name, words in script.items():
@@ -156,7 +156,7 @@ def write_scripts(page: Page, rows: Rows) -> None:
 
 
 def write_metadata(page: Page) -> None:
-    """Type all that a page can be created with; two groups of fields are folded."""
+    """Type all metadata fields; two groups of them are folded."""
     for name, words in METADATA.items():
         if fold := _FOLDS.get(name):
             tab_to(page, f"#metadata details:nth-of-type({fold}) > summary")
@@ -165,7 +165,7 @@ def write_metadata(page: Page) -> None:
 
 
 def fill_metadata(page: Page) -> None:
-    """Fill the same fields at once."""
+    """Fill in the same fields without typing."""
     for fold in _FOLDS.values():
         page.locator(f"#metadata details:nth-of-type({fold}) > summary").click()
     for name, words in METADATA.items():
@@ -173,7 +173,7 @@ def fill_metadata(page: Page) -> None:
 
 
 def all_but_metadata(name: str, rows: Rows) -> dict[str, str]:
-    """Return the fields of the form as they are sent, with all that is typed above metadata."""
+    """Return the form fields as sent, with everything above the metadata."""
     context = "For carriers of 20 to 200 vehicles."
     fields = {"name": name, "pageType": "outbound", "pageContext": context}
     for place, action in enumerate(ACTIONS[: rows.actions]):
@@ -192,7 +192,7 @@ def all_but_metadata(name: str, rows: Rows) -> dict[str, str]:
 
 
 def write_basics(page: Page, name: str) -> None:
-    """Type the name and the context; the brand is suggested, the type chosen."""
+    """Type the name and the context, and choose the type; the brand is suggested."""
     type_at(page, "name", name)
     tab_to(page, "input[name=pageType]")
     page.keyboard.press("ArrowRight")
@@ -200,9 +200,9 @@ def write_basics(page: Page, name: str) -> None:
 
 
 def choose_header_action(page: Page) -> None:
-    """Go back up to the list of actions typed, and choose the second by its first letters.
+    """Go back up to the list of header actions, and choose the second by its first letters.
 
-    The list holds it once the page has fetched the list anew.
+    The list has it after the page has fetched the list again.
     """
     tab_to(page, "[id='headerActionId']", back=True)
     page.locator("option[value='act-b']").wait_for(state="attached")
@@ -211,13 +211,13 @@ def choose_header_action(page: Page) -> None:
 
 
 def as_created(page: Page) -> dict[str, Any]:
-    """Return the page as the service holds it, read off the page that shows it."""
+    """Return the page's JSON from the service, as its detail page shows it."""
     locator: dict[str, Any] = json.loads(page.locator("#raw").text_content() or "")
     return locator
 
 
 def assert_holds_all(page: Page, name: str, rows: Rows) -> None:
-    """The page holds what was typed, every field of it."""
+    """Check that the page has every field as typed."""
     held = as_created(page)
     assert (held["name"], held["pageType"]) == (name, "outbound")
     assert held["pageContext"] == "For carriers of 20 to 200 vehicles."

@@ -1,4 +1,4 @@
-"""What is reported of a call, and what never is: the API key."""
+"""What is reported about a call; the API key never is."""
 
 import logging
 import traceback
@@ -109,7 +109,7 @@ def test_a_call_is_logged_on_one_line(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def logged(caplog: pytest.LogCaptureFixture) -> tuple[str, str, object, object]:
-    """Return the level, the words, the status and the error of the only line about a call."""
+    """Return the level, message, status and error of the only log line about a call."""
     (record,) = [record for record in caplog.records if record.name == "dashboard.client"]
     facts = vars(record)["facts"]
     return record.levelname, record.getMessage(), facts["status"], facts.get("error")
@@ -133,7 +133,7 @@ def test_service_responses_are_logged_as_numbers(caplog: pytest.LogCaptureFixtur
 
 
 def fails(error: type[httpx.TransportError]) -> Callable[[httpx.Request], httpx.Response]:
-    """Fail as httpx does: with the request, and so the key, on the exception and in its words."""
+    """Fail as httpx does: the exception has the request, and so the key, also in its text."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         raise error(f"Illegal header value {request.headers['x-api-key']!r}", request=request)
@@ -154,7 +154,7 @@ TROUBLES = [
 
 
 def everything_about(error: BaseException) -> str:
-    """Return an error's traceback as the most talkative error page would show it."""
+    """Return an error's traceback as the most verbose error page would show it."""
     report = traceback.TracebackException.from_exception(error, capture_locals=True)
     return f"{error!r} {error.args} {vars(error)} {''.join(report.format(chain=True))}"
 

@@ -1,4 +1,4 @@
-"""Answers in 2xx: read tolerantly, refused with their path where they can't be read."""
+"""2xx responses: read tolerantly; unreadable ones are rejected with the path."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ from tests.support.api_clients import WRITES, client_answering, client_saying
 
 
 def refused(*args: Any, **kwargs: Any) -> InvalidResponseError:
-    """Return the error that this answer to "Get page" brings."""
+    """Return the error that this response to "Get page" causes."""
     with pytest.raises(InvalidResponseError) as caught:
         client_saying(*args, **kwargs).pages.get("page_1")
     return caught.value
@@ -124,7 +124,7 @@ def test_a_very_long_response_is_not_cached() -> None:
 
 
 def test_the_same_text_is_parsed_again_as_another_type() -> None:
-    """A page's own answer must hold what an item of a list may lack."""
+    """The response for one page requires fields that a list item may lack."""
     client = client_saying(200, json=wire.page() | wire.envelope())
     client.pages.list()
     assert client.pages.get("page_1").page_id == wire.page()["pageId"]
@@ -182,7 +182,7 @@ def test_a_byte_order_mark_is_borne() -> None:
 
 
 def nested(depth: int) -> str:
-    """A page that holds so many lists, each in the one before."""
+    """Return a page with lists nested to this depth."""
     return json.dumps(wire.page(deep="#")).replace('"#"', "[" * depth + "]" * depth)
 
 

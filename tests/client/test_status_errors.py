@@ -1,4 +1,4 @@
-"""Answers outside 2xx: the leaf of the error tree, and the service's own words."""
+"""Responses outside 2xx: the error class and the service's own message."""
 
 import json
 from typing import Any
@@ -24,7 +24,7 @@ from tests.support.api_clients import KEY, PAGE_REQUEST, client_answering, clien
 
 
 def refusal(*args: Any, **kwargs: Any) -> StatusError:
-    """Return the error that this answer to "Create page" brings."""
+    """Return the error that this response to "Create page" causes."""
     with pytest.raises(StatusError) as caught:
         client_saying(*args, **kwargs).pages.create(PAGE_REQUEST)
     return caught.value

@@ -1,4 +1,4 @@
-"""The time limit of a call holds for the whole of it, whatever the other end does."""
+"""The time limit covers the whole call, regardless of what the service does."""
 
 import socket
 import time
@@ -17,9 +17,9 @@ from tests.support.clock import Clock
 from tests.support.small_server import answer, dribbles, says, serving
 
 LIMIT_S = 1.0
-"""Enough to connect and send in, on a busy machine too."""
+"""Enough to connect and send, even on a busy machine."""
 SOON_S = 15.0
-"""Without the limit each of these would take for ever; a busy machine may take a while."""
+"""Generous for a busy machine. Without the limit each call would never end."""
 SLOW = {
     "silence": says(),
     "a byte at a time in the headers": dribbles(b"HTTP/1.1 200 OK\r\n", b"X"),
@@ -36,7 +36,7 @@ SLOW = {
 
 @contextmanager
 def within(seconds: float, cut: Callable[[], None]) -> Iterator[None]:
-    """Fail where the block takes longer: cut what it waits for then, as it might wait for ever."""
+    """Fail if the block takes longer. `cut` then ends what it waits for, possibly forever."""
     watch, start = Timer(seconds, cut), time.perf_counter()
     watch.start()
     try:
@@ -48,7 +48,7 @@ def within(seconds: float, cut: Callable[[], None]) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Failure:
-    """How a call failed, and how many requests it was."""
+    """How a call failed, and how many requests it made."""
 
     error: ResponseLostError
     requests: int
@@ -56,7 +56,7 @@ class Failure:
 
 @pytest.fixture(scope="module")
 def failures() -> dict[str, Failure]:
-    """Call each of the slow ones, all at once; each takes the whole limit."""
+    """Call all slow services at once, as each call takes the whole limit."""
 
     def call(how: str) -> Failure:
         with (
@@ -103,11 +103,11 @@ def test_the_limit_ends_a_late_silence(clock: Clock) -> None:
 
 def test_the_limit_holds_while_a_request_is_sent() -> None:
     huge = PAGE_REQUEST.model_copy(update={"page_context": "x" * 10_000_000})
-    # Nobody ever reads here, so the system's buffers fill up and the sending stops.
+    # Nobody reads from this socket, so the system's buffers fill up and sending stops.
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        # To write so much out takes a while of its own.
+        # Writing so much takes a while itself.
         with client_of(url, timeout_s=2 * LIMIT_S) as client, within(2 * SOON_S, listener.close):
             error = error_of(ResponseLostError, client.pages.create, huge)
     assert error.executed is Executed.MAYBE
@@ -160,7 +160,7 @@ def test_the_limit_holds_over_retries() -> None:
 
 
 def test_its_end_is_the_end_of_that_connection_alone() -> None:
-    # The second is answered within it, on a busy machine, too.
+    # The limit leaves time for the second response, even on a busy machine.
     with client_of_server(says(), says(answer(PEOPLE)), timeout_s=3 * LIMIT_S) as (client, server):
         with within(SOON_S, server.close):
             error_of(ResponseLostError, client.people.list)
@@ -170,7 +170,7 @@ def test_its_end_is_the_end_of_that_connection_alone() -> None:
 def test_a_closed_port_was_never_reached() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
         address = listener.getsockname()
-        # The queue takes one more than its length; who comes after is left without an answer.
+        # The queue holds one more than its length. The next caller gets no response.
         url = f"http://127.0.0.1:{address[1]}"
         with (
             socket.create_connection(address),

@@ -1,4 +1,4 @@
-"""The files of config/deploy and the manual that leads through them."""
+"""The files of config/deploy and the manual that uses them."""
 
 import os
 import re
@@ -19,7 +19,7 @@ SCRIPTS = sorted((DEPLOY / "bin").iterdir())
 SERVICES = ["pressroom.service", "pressroom-worker.service"]
 MAX_LINES, MAX_COMMANDS = 500, 15
 MAX_EXPOSURE = 4.0
-"""Of systemd's scale from 0 to 10."""
+"""Exposure on systemd's scale from 0 to 10."""
 
 
 def test_the_manual_is_short_and_begins_with_fifteen_commands() -> None:
@@ -35,7 +35,7 @@ def test_the_manual_is_short_and_begins_with_fifteen_commands() -> None:
 
 def test_the_example_of_variables_is_readable_by_all_three(tmp_path: Path) -> None:
     example = (DEPLOY / "pressroom.env.example").read_text()
-    # The rule that the manual has for the file of a server.
+    # The manual's rule for the lines of this file.
     assert re.search(r"^(?!([A-Z0-9_]+=[A-Za-z0-9_.,:/=?@%+-]*|#.*|)$)", example, re.M) is None
     variables = dict(re.findall(r"^([A-Z_]+)=(.*)$", example, re.MULTILINE))
     assert {name.lower() for name in variables} <= set(Environment.model_fields)
@@ -57,7 +57,7 @@ def test_nginx_accepts_the_configuration(tmp_path: Path) -> None:
     text = re.sub(r"^ +ssl_certificate.*\n", "", text, flags=re.MULTILINE)
     text = text.replace("listen 443 ssl", "listen 8443").replace("/var/log/nginx", str(tmp_path))
     whole = tmp_path / "nginx.conf"
-    # The folders of Debian's package may be missing, or another user's.
+    # The folders of Debian's package may be missing, or belong to another user.
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     folders = " ".join(f"{kind}_temp_path {tmp_path}/{kind};" for kind in kinds)
     whole.write_text(f"pid {tmp_path}/pid; events {{}}\nhttp {{\n{folders}\n{text}\n}}\n")
@@ -83,7 +83,7 @@ def test_each_script_can_run(script: Path) -> None:
 
 
 def test_a_copy_that_was_made_can_be_restored(tmp_path: Path) -> None:
-    """With SQLite; other programs than the shell's own are stubs that print their arguments."""
+    """On SQLite. External programs are stubs that print their arguments."""
     tools, root = tmp_path / "tools", tmp_path / "root"
     stub = '#!/bin/sh\necho "$(basename "$0")" "$@"\n'
     copy_with_python = (

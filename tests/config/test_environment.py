@@ -46,7 +46,7 @@ print(Client().get("/health/live").status_code)
 
 
 def start(**variables: str) -> subprocess.CompletedProcess[str]:
-    """Run Django's check command and a request, without OpenTelemetry and other variables."""
+    """Run Django's check command and a request with only these variables, without OpenTelemetry."""
     environment = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "config.settings"}
     return subprocess.run(
         [sys.executable, "-c", CHECK_WITHOUT_OPENTELEMETRY],
@@ -60,20 +60,20 @@ def start(**variables: str) -> subprocess.CompletedProcess[str]:
 
 
 def sentence_on(**variables: str) -> str:
-    """Return the message with which reading only this environment exits."""
+    """Return the exit message of reading only these variables."""
     with patch.dict(os.environ, variables, clear=True), pytest.raises(SystemExit) as end:
         read_environment()
     return str(end.value)
 
 
 def read(**variables: str) -> Environment:
-    """Read an environment that has these variables besides the required ones, and no other."""
+    """Read an environment with only the required variables and these."""
     with patch.dict(os.environ, GOOD | variables, clear=True):
         return read_environment()
 
 
 def test_a_whole_environment_passes_djangos_deploy_check(tmp_path: Path) -> None:
-    """With a provider; CI checks one without. OpenTelemetry, turned off, is not needed."""
+    """Has a provider; CI checks without one. OpenTelemetry is turned off, so it isn't needed."""
     database = tmp_path / "new.sqlite3"
     run = start(**GOOD | PROVIDER | TURNED_OFF | {"DATABASE_URL": f"sqlite:///{database}"})
     assert (run.returncode, run.stderr, run.stdout[-4:]) == (0, "", "200\n"), run.stdout
@@ -329,7 +329,7 @@ FOLDERS = ("my%20desk", "a%2Fb", "desk #1", "what? now", "100% done")
 
 
 def test_a_checkout_may_lie_in_any_folder(tmp_path: Path) -> None:
-    """All names at once, one in the other."""
+    """All names at once, as nested folders."""
     checkout = tmp_path.joinpath(*FOLDERS)
     shutil.copytree(BASE_DIR / "config", checkout / "config")
     shutil.copy(BASE_DIR / "manage.py", checkout)
@@ -348,7 +348,7 @@ def test_a_checkout_may_lie_in_any_folder(tmp_path: Path) -> None:
 
 
 def test_dashboards_on_one_host_have_their_own_cookies() -> None:
-    """All processes of one dashboard have the same, whatever else they are told."""
+    """All processes of one dashboard have the same cookies, regardless of other variables."""
     first, second = "https://desk.example:8443", "https://desk.example:9443"
     others = {"ALLOWED_HOSTS": "10.0.0.7,desk.example", "PORT": "9000"}
     prefix = read(PUBLIC_URL=first).cookie_prefix

@@ -27,11 +27,11 @@ def test_each_production_package_is_pinned_and_hashed() -> None:
     markers = {name: marker for name, _, marker in ENTRY.findall(text) if marker}
     elsewhere = {name for name, marker in markers.items() if not Marker(marker).evaluate()}
     assert set(hashed) - names <= elsewhere
-    assert "async-timeout" in hashed  # For Python 3.11.2, Debian 12's.
+    assert "async-timeout" in hashed  # Debian 12's Python 3.11.2 needs it.
 
 
 def needed(texts: list[str]) -> set[str]:
-    """Return the packages that some requirements need here, and what these need in turn."""
+    """Return the packages of these requirements and all their dependencies here."""
     names: set[str] = set()
     waiting = [(Requirement(text), "") for text in texts]
     done: set[tuple[str, str]] = set()

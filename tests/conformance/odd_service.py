@@ -1,8 +1,8 @@
-"""A small server of its own that follows the spec, and is odd wherever the spec lets it be.
+"""A small server that follows the spec, and is odd wherever the spec allows it.
 
-Nulls for everything nullable, optional fields left out, enum values nobody has heard of, extra
-fields, ids with slashes in them, dates that are marks without a time. `POST /mood` with one of
-MOODS changes how it answers from then on. Runs by itself: `python odd_service.py`, prints its port.
+It sends null for everything nullable, leaves out optional fields, and sends unknown enum values,
+extra fields, ids with slashes, and marks without a time as dates. `POST /mood` with one of MOODS
+changes how it responds. To run it alone: `python odd_service.py`, which prints its port.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import Any
 KEY = "odd-key"
 MOODS = ("well", "500", "garbage", "silent", "cut", "html", "empty")
 SILENCE_S = 30
-MARK = "accountlog_zzzzzzzzzzzzzzzzzzzzzzzzzz"  # fits the pattern, holds no time
+MARK = "accountlog_zzzzzzzzzzzzzzzzzzzzzzzzzz"  # fits the pattern but has no time
 PAGE_ID, AUDIENCE_ID, VERSION_ID = "page/odd?#1", "aud %2F\u00e9", "ver..2"
 
 version_status = {"status": "rehearsing"}
@@ -161,7 +161,7 @@ class OddHandler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *args: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def main() -> None:

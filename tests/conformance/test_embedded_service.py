@@ -1,4 +1,4 @@
-"""The client against the embedded API, in process, the way the dashboard calls it."""
+"""The client against the embedded API, in process, as the dashboard calls it."""
 
 from collections.abc import Iterator
 
@@ -85,7 +85,7 @@ def test_audiences_versions_and_messages_are_found_by_any_id(
 
 
 def unknown_names(thing: object) -> Iterator[str]:
-    """Yield each name in an answer that the contract does not have."""
+    """Yield each name in a response that the contract lacks."""
     if isinstance(thing, BaseModel):
         yield from thing.model_extra or ()
         for _, value in thing:
@@ -117,14 +117,14 @@ def test_every_name_in_a_response_is_in_the_contract(client: PublishingClient) -
         client.webhook_subscriptions.update(make_subscription().id, SubscriptionPatch()),
     ]
     assert [*unknown_names(answers)] == []
-    # And each that may be absent is there, under its own name.
+    # And every optional field is present under its own name.
     assert audiences.items[0].model_fields_set == set(Audience.model_fields)
     assert people.items[0].model_fields_set == set(Person.model_fields)
     assert client.pages.get(page.id).model_fields_set == set(Page.model_fields)
 
 
 def test_numbers_go_out_as_they_came_in(client: PublishingClient) -> None:
-    """Also those that need more than 64 bits."""
+    """Including numbers that need more than 64 bits."""
     robots = [2**70, 0.1, "noindex"]
     body = {**PAGE_BODY, "metadata": {"robots": robots}}
     page = client.pages.create(PageRequest.model_validate(body))

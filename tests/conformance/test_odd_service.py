@@ -1,4 +1,4 @@
-"""Any server that follows the spec can be the service: one that is odd wherever it may be, too."""
+"""Any server that follows the spec can be the service, even the oddest one."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -37,7 +37,7 @@ ADDRESSES = {
     "find": reverse("find") + "?q=odd",
 }
 LIVE_ONLY = {"people", "people searched", "conversation"}
-"""Never remembered: other people's data."""
+"""Pages whose data is never stored, because it is other people's."""
 NEEDS_NO_SERVICE = {"overview", "audiences", "create page", "activity", "find", "webhooks"}
 
 
@@ -54,11 +54,11 @@ def everyone(db: None) -> User:
 
 @pytest.fixture
 def be(service: Running, settings: Any) -> Callable[[str], None]:
-    """Return a function that puts the service in a mood; silence is not waited for long."""
+    """Return a function that sets the service's mood, with a short time limit for silence."""
 
     def change(mood: str) -> None:
         httpx.post(f"{service.url}/mood", content=mood, timeout=60, verify=NO_TLS)
-        close_publishing_client()  # It keeps its time limit.
+        close_publishing_client()  # The open client keeps its old time limit.
         settings.SERVICE_TIMEOUT_S = 0.2 if mood == "silent" else 20.0
 
     return change
@@ -76,7 +76,7 @@ def operator(
 
 
 def look_around(operator: Client) -> None:
-    """See everything once, so that the ledger knows it."""
+    """Open every page once, so that the ledger records everything."""
     operator.post(reverse("subscription-add"), {"subscription_id": "whs_odd"})
     for address in ADDRESSES.values():
         operator.get(address)
@@ -146,7 +146,7 @@ def test_an_unknown_unreadable_object_has_a_next_step(
 def open_in_each_mood(
     operator: Client, be: Callable[[str], None], names: Iterable[str]
 ) -> dict[tuple[str, str], Any]:
-    """Open pages while the service fails, in each of its ways."""
+    """Open pages in each mood in which the service fails."""
     responses = {}
     for mood in MOODS:
         if mood != "well":
@@ -156,6 +156,6 @@ def open_in_each_mood(
 
 
 def failed(responses: dict[tuple[str, str], Any], expected: set[int]) -> dict[Any, int]:
-    """Return the status of each response that has none of the expected ones."""
+    """Return the status of each response with an unexpected status."""
     statuses = {at: response.status_code for at, response in responses.items()}
     return {at: status for at, status in statuses.items() if status not in expected}

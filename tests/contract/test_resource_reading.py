@@ -1,4 +1,4 @@
-"""Any JSON value in any field costs that field or item, and nothing else."""
+"""Any JSON value in any field loses only that field or item."""
 
 import json
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def read(model: type[Resource], data: Any) -> Any:
 
 
 def places(data: Any, *path: int | str) -> Iterator[tuple[int | str, ...]]:
-    """Yield the path of every value inside."""
+    """Yield the path of every nested value."""
     for key, value in data.items() if isinstance(data, dict) else enumerate(data):
         yield *path, key
         if isinstance(value, dict | list):
@@ -48,7 +48,7 @@ def places(data: Any, *path: int | str) -> Iterator[tuple[int | str, ...]]:
 
 
 def put(data: Any, path: tuple[int | str, ...], value: Any) -> Any:
-    """Return a copy with another value in that place."""
+    """Return a copy with another value at the path."""
     changed = json.loads(json.dumps(data))
     parent = changed
     for step in path[:-1]:
@@ -58,7 +58,7 @@ def put(data: Any, path: tuple[int | str, ...], value: Any) -> Any:
 
 
 def received(response: Any) -> Any:
-    """Return what was received, put together from what was read and what was set aside."""
+    """Return the received JSON, reassembled from the read and the unreadable parts."""
     if not isinstance(response, ListEnvelope):
         return response.as_received()
     items = [item.as_received() for item in response.items]
@@ -83,12 +83,12 @@ def test_an_odd_value_costs_only_its_field_or_item(data: st.DataObject) -> None:
 
 
 def assert_lost_only(path: tuple[int | str, ...], response: Any, odd: Any) -> None:
-    """Check that the rest was read, and that what was set aside is all there."""
+    """Check that everything else was read, and that no unreadable part is lost."""
     assert received(response) == odd
     lost = [value.location for value in response.unreadable]
     for index, item in enumerate(response.items if isinstance(response, ListEnvelope) else ()):
         lost += [("items", index, *value.location) for value in item.unreadable]
-    # Around the odd value, or inside it.
+    # Each lost part contains the odd value or is inside it.
     assert [place for place in lost if any(a != b for a, b in zip(place, path, strict=False))] == []
 
 
@@ -132,7 +132,7 @@ def test_a_conversation_without_a_required_field_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("number", [-9223372036854775809, -1e30, 2**70])
 def test_an_audience_with_an_unreadable_version_is_set_aside(number: float) -> None:
-    # Without that version it would seem to have no draft, or not to be live.
+    # Without that version the audience would seem to have no draft, or not to be live.
     for field in ("latestVersion", "publishedVersion"):
         odd = wire.audience(**{field: wire.version(versionNumber=number)})
         response = read(ListEnvelope[Audience], wire.envelope(odd, wire.audience(audienceId="b")))

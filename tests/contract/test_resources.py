@@ -1,4 +1,4 @@
-"""Every resource of the spec against JSON written out by hand from it."""
+"""Every resource of the spec, read from JSON that was copied from the spec by hand."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`manage.py demo`: a ledger as after weeks of use, and a working first start."""
+"""`manage.py demo`: a ledger as if after weeks of use, and a working first start."""
 
 import os
 import resource
@@ -52,7 +52,7 @@ AS_IT_IS = {"DJANGO_SETTINGS_MODULE": "config.settings"}
 
 @pytest.fixture
 def demo_data(db: None, caplog: pytest.LogCaptureFixture) -> None:
-    """The demo's database, with few people. What was sent for its history isn't logged."""
+    """The demo's database with few people. The requests for its history aren't logged."""
     fill(sample_service(datetime.now(UTC)), people=50, progress=lambda *_: None)
     assert not [record for record in caplog.records if record.levelname == "INFO"]
 
@@ -206,9 +206,9 @@ def test_making_accounts_again_leaves_a_changed_password_alone(db: None) -> None
 
 
 def test_a_second_start_keeps_the_data(tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    """The first start is the one that fills the demo of the browser's tests.
+    """The first start is the one that fills the demo of the browser tests.
 
-    With `--exhaustive` it is another one, with fewer people and production's settings.
+    With `--exhaustive` it is a separate one, with fewer people and production settings.
     """
     people, env = 5_000, {}
     if pytestconfig.getoption("exhaustive"):
@@ -241,7 +241,7 @@ def _assert_that_ctrl_c_stops_it_without_a_trace(running: Running) -> None:
 
 
 def _people(running: Running) -> int:
-    """Return the number of people, requested with the key that the demo prints."""
+    """Return the number of people from the API, with the key that the demo prints."""
     words = running.log.read_text().split()
     key = next(word for word in words if word.startswith("prs_")).rstrip("'")
     answer = httpx.get(f"{running.url}/v0/persons", headers={"x-api-key": key}, timeout=60)
@@ -264,10 +264,10 @@ def _session(browser: httpx.Client) -> dict[str, str]:
 
 
 def _assert_that_all_requests_share_a_cache(running: Running, browser: httpx.Client) -> None:
-    """Only the cache stores the service's health; filling the demo calls the service too."""
+    """The service's health is stored only in the cache; filling the demo also calls the service."""
     browser.get("/pages/")
     cookies = _session(browser)
-    with ThreadPoolExecutor(10) as threads:  # At once, so that every process gets some.
+    with ThreadPoolExecutor(10) as threads:  # At once, so that every process gets some requests.
         look = partial(httpx.get, f"{running.url}/find/", cookies=cookies, timeout=60)
         requests = [threads.submit(look) for _ in range(20)]
     pages = [request.result().text for request in requests]
@@ -282,7 +282,7 @@ def test_a_port_in_use_is_refused() -> None:
 
 
 def refusal(folder: Path, *options: str) -> str:
-    """Run a demo that must refuse, and return its last sentence."""
+    """Run a demo that must refuse to start, and return its last sentence."""
     url = f"sqlite:///{folder / 'demo.sqlite3'}"
     done = subprocess.run(
         [sys.executable, "manage.py", "demo", *options],

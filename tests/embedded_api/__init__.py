@@ -1,1 +1,1 @@
-"""The embedded API, called by HTTP."""
+"""The embedded API, called over HTTP."""

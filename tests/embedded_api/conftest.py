@@ -1,4 +1,4 @@
-"""A caller of the service: an HTTP client with a key, through the whole stack."""
+"""A client of the service with an API key, through the whole stack."""
 
 from collections.abc import Callable
 from io import StringIO
@@ -16,7 +16,7 @@ Caller = Callable[..., Client]
 
 @pytest.fixture
 def caller_of(db: None) -> Caller:
-    """Return a client with a key of a tenant. It enforces CSRF checks, like a browser."""
+    """Return a function that makes a client with a tenant's key, which enforces CSRF checks."""
 
     def caller(tenant: Tenant | None = None) -> Client:
         key = keys.issue(ApiKey(name="A test", tenant=tenant or keys.default_tenant()))
@@ -27,7 +27,7 @@ def caller_of(db: None) -> Caller:
 
 @pytest.fixture
 def import_file(tmp_path: Path) -> Callable[..., str]:
-    """Return a function that imports content by a command, and returns the command's output."""
+    """Return a function that imports content with a command and returns its output."""
 
     def run(command: str, name: str, content: str | bytes, *arguments: str) -> str:
         file, output = tmp_path / name, StringIO()

@@ -1,4 +1,4 @@
-"""The settings of a server that a test reads before anything leaves its queue."""
+"""Settings of a server whose versions stay queued while a test reads it."""
 
 from config.settings import *  # noqa: F403
 

@@ -1,4 +1,4 @@
-"""The settings of a server that publishes at once, so that a test need not wait."""
+"""Settings of a server that publishes at once, so that tests don't wait."""
 
 from tests.support.server_settings import *  # noqa: F403
 

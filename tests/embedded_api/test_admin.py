@@ -1,4 +1,4 @@
-"""The service's objects in Django's admin: the API's rules, its life cycle, and its dates."""
+"""The service's objects in Django's admin: the API's rules, life cycle and dates."""
 
 import json
 import os
@@ -59,7 +59,7 @@ NO_ROWS = {
     for prefix in ("versions", "conversation")
     for name in ("TOTAL_FORMS", "INITIAL_FORMS")
 }
-"""What the tables below an audience send."""
+"""Form data of the empty tables below an audience."""
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def url(model: str, view: str = "changelist", *arguments: Any) -> str:
 
 
 def form_of(admin: Client, path: str) -> dict[str, Any]:
-    """Return what a browser would send from the form at a path, unchanged."""
+    """Return what a browser would send from the unchanged form at a path."""
     form = admin.get(path).context["adminform"].form
     values = {bound.html_name: bound.value() for bound in form}
     sent = {
@@ -93,13 +93,13 @@ def form_of(admin: Client, path: str) -> dict[str, Any]:
 
 
 def save(admin: Client, row: Any, **changes: Any) -> Any:
-    """Change a row by its form, as a browser would; return the response."""
+    """Change a row through its form, as a browser would; return the response."""
     path = url(row._meta.model_name, "change", row.pk)
     return admin.post(path, form_of(admin, path) | changes)
 
 
 def act(admin: Client, action: str, row: Any, **more: Any) -> str:
-    """Do an action of the list with one row; return the page that follows."""
+    """Run an action of the list on one row; return the next page."""
     body = {"action": action, "_selected_action": [row.pk], **more}
     return admin.post(url(row._meta.model_name), body, follow=True).text
 

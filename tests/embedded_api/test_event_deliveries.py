@@ -1,4 +1,4 @@
-"""Deliveries: signed, retried for a day, and to nobody who no longer wants them."""
+"""Deliveries are signed, retried for a day, and stop when a subscription ends."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -45,7 +45,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def subscription(receiver: HookReceiver, db: None) -> Subscription:
-    """A subscription of the receiver to new versions, one of which was just created."""
+    """The receiver's subscription to new versions; a version was just created."""
     subscription = make_subscription(url=receiver.url, events=[CREATED])
     make_version()
     return subscription
@@ -56,7 +56,7 @@ def delivery() -> WebhookDelivery:
 
 
 def work(clock: Clock, *, hours: float) -> None:
-    """Let a worker deliver for so long, looking when something is due."""
+    """Run a worker for so many hours, at each time when something is due."""
     end = timezone.now() + timedelta(hours=hours)
     while timezone.now() < end:
         deliver_pending("worker-1")
@@ -224,7 +224,7 @@ def test_looking_for_what_is_due_takes_three_queries(
 
 
 def staff(*codenames: str) -> Client:
-    """Return a browser of a staff user with these rights."""
+    """Return a browser of a staff user with these permissions."""
     user = User.objects.create_user("sam", is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename__in=codenames))
     return logged_in(user)

@@ -1,4 +1,4 @@
-"""What happens to versions is announced once, when it has become true, and however late."""
+"""Events of versions are announced once, after they have become true, however late."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -50,7 +50,7 @@ def publish(service: Client, version: Version) -> None:
 
 
 def deliveries() -> list[str]:
-    """Return the events that are to be delivered, oldest first."""
+    """Return the names of the events to deliver, oldest first."""
     return [item.event.name for item in WebhookDelivery.objects.order_by("id")]
 
 

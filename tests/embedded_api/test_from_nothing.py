@@ -1,6 +1,6 @@
 """From an empty PostgreSQL to a live page, and an event at someone else's receiver.
 
-Real processes, over HTTP: nothing here uses the ORM.
+Uses real processes over HTTP, and no ORM.
 """
 
 import json
@@ -38,12 +38,12 @@ CREATED, PROCESSED, PUBLISHED = (
 
 @dataclass
 class Administrator:
-    """Someone with a staff account, in a browser without scripts."""
+    """A staff user in a browser without scripts."""
 
     browser: httpx.Client
 
     def add(self, model: str, **fields: Any) -> str:
-        """Add an object in the admin; return the page that follows."""
+        """Add an object in the admin; return the next page."""
         path = f"/admin/embedded_api/{model}/add/"
         token = hidden(self.browser.get(path), "csrfmiddlewaretoken")
         page = self.browser.post(path, data=fields | {"csrfmiddlewaretoken": token})
@@ -51,7 +51,7 @@ class Administrator:
         return page.text
 
     def pk_of(self, model: str, name: str) -> str:
-        """Return the primary key of an object that the admin's list links to by its name."""
+        """Return the primary key of a named object from its link in the admin's list."""
         page = self.browser.get(f"/admin/embedded_api/{model}/").text
         link = rf'/admin/embedded_api/{model}/([^/"]+)/change/[^"]*">{re.escape(name)}<'
         match = re.search(link, page)
@@ -59,7 +59,7 @@ class Administrator:
         return unquote(match[1])
 
     def new_key(self, tenant: str) -> str:
-        """Issue an API key of a tenant, by its name; it is shown once."""
+        """Issue an API key of the named tenant, and return it; it is shown once."""
         page = self.add("apikey", name="curl", tenant=self.pk_of("tenant", tenant))
         match = re.search(r"prs_[\w-]{43}", page)
         assert match
@@ -73,7 +73,7 @@ def dashboard(tmp_path: Path) -> Iterator[Dashboard]:
         dashboard.env |= {
             "SERVICE_API_KEY": "",
             "DJANGO_SETTINGS_MODULE": "tests.embedded_api.short_queue",
-            # The receiver is on this machine, and has no certificate.
+            # The receiver is on this machine and has no certificate.
             "WEBHOOKS_TO_LOOPBACK": "true",
         }
         dashboard.prepare()
@@ -120,7 +120,7 @@ def api(server: Running, key: str) -> httpx.Client:
 
 
 def subscribe(administrator: Administrator, url: str) -> str:
-    """Subscribe a URL to what happens to versions; return its secret, as the admin shows it."""
+    """Subscribe a URL to the events of versions; return its secret from the admin."""
     tenant = administrator.pk_of("tenant", "Default tenant")
     events = [CREATED, PROCESSED, PUBLISHED]
     fields = {"tenant": tenant, "url": url, "active": "on", "kind": "list", "events": events}
@@ -137,7 +137,7 @@ def third_party_receiver(port: int, secret: str, log: Path) -> AbstractContextMa
 
 
 def write_version(administrator: Administrator, page_id: str, prospect_id: str) -> tuple[str, str]:
-    """Add an audience of a person, and a draft of its text; return their ids."""
+    """Add an audience for a person, and a draft; return their ids."""
     administrator.add("audience", page=page_id, custom_name="Analysts", prospect_id=prospect_id)
     audience_id = administrator.pk_of("audience", "Analysts")
     administrator.add("version", audience=audience_id, supplementary_context="They like engines.")
@@ -154,7 +154,7 @@ def publish(browser: httpx.Client, page_id: str, audience_id: str, version_id: s
 
 
 def wait_for_bodies(receiver: Running, count: int) -> list[Any]:
-    """Return what the receiver has verified, once it is so much."""
+    """Wait until the receiver has verified `count` bodies, and return them."""
     deadline = time.monotonic() + PATIENCE_S
     while len(lines := receiver.log.read_text().splitlines()) < count:
         assert time.monotonic() < deadline, lines

@@ -1,4 +1,4 @@
-"""The OpenAPI document as others use it: a validator, and a client that a generator made of it."""
+"""The OpenAPI document as others use it: in a validator, and in a generated client."""
 
 import importlib
 import json
@@ -62,7 +62,7 @@ def call(generated: None, db: None) -> Iterator[Call]:
         module = importlib.import_module(f"{PACKAGE}.api.{operation}")
         return module.sync(*ids, client=client, **arguments)
 
-    # A request's end would close a connection that is in a transaction, as ours is.
+    # The end of a request would close the connection, although the test is in a transaction.
     request_started.disconnect(close_old_connections)
     request_finished.disconnect(close_old_connections)
     yield calling

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def imported(import_file: Callable[..., str]) -> Any:
-    """Return a function that imports a value, and returns the command's output."""
+    """Return a function that imports a value and returns the command's output."""
 
     def run(value: Any, *arguments: str) -> str:
         content = value if isinstance(value, str) else json.dumps(value)

@@ -1,4 +1,4 @@
-"""`manage.py import_people`: what is added, updated, rejected, and how it is reported."""
+"""`manage.py import_people`: what is added, updated and rejected, and the report."""
 
 import csv
 import os
@@ -27,12 +27,12 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def imported(import_file: Callable[..., str]) -> Any:
-    """Return a function that imports a text or bytes, and returns the command's output."""
+    """Return a function that imports text or bytes and returns the command's output."""
     return partial(import_file, "import_people", "people.csv")
 
 
 def rejected_of(imported: Any, tmp_path: Path, content: str | bytes) -> list[list[str]]:
-    """Import a file with invalid lines, and return the lines of the report."""
+    """Import a file with invalid lines; return the lines of the report."""
     report = tmp_path / "rejected.csv"
     with pytest.raises(CommandError, match="Rejected:"):
         imported(content, "--report", str(report))
@@ -308,7 +308,7 @@ def test_the_service_must_be_the_embedded_one(imported: Any, settings: Any) -> N
 def test_the_command_reads_standard_input_and_exits_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The command as a process is in `test_from_nothing.py`."""
+    """`test_from_nothing.py` runs the command as a process."""
     read_end, write_end = os.pipe()
     os.write(write_end, b"name,email\nAda,\nBob,bob\n")
     os.close(write_end)

@@ -1,4 +1,4 @@
-"""The life of a version as a pure rule: whatever happens in whatever order, one is live."""
+"""The life cycle of a version as a pure rule: one version is live after any order of events."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Operation 5, as a caller sees it."""
+"""Operation 5 over HTTP."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -22,12 +22,12 @@ from tests.support.embedded_api_factories import (
 )
 
 WHILE_S = 0.5
-"""The duration of a state."""
+"""Duration of a state in seconds."""
 
 
 @pytest.fixture
 def no_delays(settings: Any) -> None:
-    """What is published is live at once."""
+    """Published versions are live at once."""
     settings.EMBEDDED_API_QUEUE_S = settings.EMBEDDED_API_PROCESSING_S = 0
 
 
@@ -81,7 +81,7 @@ def test_a_draft_goes_live_as_time_passes(service: Client, stopped_clock: Clock)
 
 
 def publish_again_unseen(service: Client, version: Version) -> dict[str, Any]:
-    """Read a version by a key that was used for it, which changes nothing."""
+    """Read a version by repeating an operation key that was used for it, which changes nothing."""
     OperationKey.objects.create(tenant=version.tenant, key="look", version=version)
     return dict(publish(service, version, "look").json())
 

@@ -1,4 +1,4 @@
-"""The rate limit of a key, which affects neither other keys nor the dashboard's own calls."""
+"""The rate limit of a key. It affects neither other keys nor the dashboard's own calls."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def call(client: Client, count: int) -> Any:
 
 
 def test_a_key_over_its_limit_is_told_to_wait(service: Client) -> None:
-    # Five calls: even if a minute ends in between, three are in the same one.
+    # Of five calls, three are in the same minute, even if a minute ends in between.
     answers = [service.get("/v0/pages") for _ in range(5)]
     refused = next(answer for answer in answers if answer.status_code == 429)
     assert answers[0].status_code == 200

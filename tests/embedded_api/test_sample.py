@@ -1,4 +1,4 @@
-"""The sample data: its content, its consistency, and that it never changes."""
+"""The sample data has the expected content, is consistent and never changes."""
 
 import json
 import re
@@ -34,7 +34,7 @@ def world() -> World:
 
 @pytest.fixture(scope="module")
 def later() -> World:
-    """The sample as it is made half a year later."""
+    """The sample as made half a year later."""
     return make_world(LATER)
 
 

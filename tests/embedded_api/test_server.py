@@ -1,4 +1,4 @@
-"""The service behind a real server with real threads and a database in a file."""
+"""The service on a real server with threads and a database file."""
 
 import json
 import os
@@ -49,7 +49,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def filled(folder: Path, environment: dict[str, str]) -> tuple[str, str]:
-    """A key of the filled database, and as JSON the ids of many versions, by audience."""
+    """A key of the filled database, and the ids of many versions by audience, as JSON."""
     Dashboard(folder, "http://127.0.0.1:1").prepare()
     command = [sys.executable, "manage.py", "shell", "-v0", "-c", FILL]
     key, created = subprocess.check_output(
@@ -68,7 +68,7 @@ def versions(filled: tuple[str, str]) -> list[list[str]]:
 def caller(
     folder: Path, environment: dict[str, str], filled: tuple[str, str]
 ) -> Iterator[httpx.Client]:
-    """An HTTP client of a server with as many threads as there are callers."""
+    """An HTTP client of a server with as many threads as callers."""
     key, port = filled[0], free_port()
     command = ["-m", "gunicorn", "config.wsgi", "--bind", f"127.0.0.1:{port}"]
     options = ["--threads", str(MANY), "--no-control-socket"]

@@ -1,4 +1,4 @@
-"""The dashboard's own way to the service: in process, and without a trace."""
+"""The dashboard's own calls of the service: in process, not traced."""
 
 import threading
 from typing import Any
@@ -27,7 +27,7 @@ def inside() -> httpx.Client:
 
 
 def encoded(text: str) -> str:
-    """Return the id percent-encoded to the last byte, so that no client tidies it."""
+    """Return the id with every byte percent-encoded, so that no client normalizes it."""
     return "".join(f"%{byte:02X}" for byte in text.encode())
 
 

@@ -1,4 +1,4 @@
-"""Operation 9, as a caller sees it."""
+"""Operation 9 over HTTP."""
 
 from typing import Any
 

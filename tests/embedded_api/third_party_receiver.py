@@ -1,7 +1,7 @@
-"""A receiver of webhooks as someone else would write it: `third_party_receiver.py PORT SECRET`.
+"""A webhook receiver as a third party would write it: `third_party_receiver.py PORT SECRET`.
 
-It verifies signatures by the package of Standard Webhooks, and imports nothing of Pressroom. Each
-verified body is written to standard output, a line each.
+It verifies signatures with the package of Standard Webhooks, and imports nothing from Pressroom.
+It writes each verified body to standard output, one per line.
 """
 
 import sys
@@ -11,7 +11,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Accept what is signed."""
+    """Accepts signed requests."""
 
     def do_GET(self) -> None:
         self._respond(200)
@@ -33,7 +33,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *args: object) -> None:
-        """Write bodies only."""
+        """Log nothing: the output has only bodies."""
 
 
 if __name__ == "__main__":

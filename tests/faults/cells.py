@@ -1,4 +1,4 @@
-"""One cell of the matrix: one fault of one operation, as one page shows it."""
+"""One cell of the matrix: one fault of one operation on one page."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -21,11 +21,11 @@ from tests.support.matrix import covering
 from tests.support.seeding import seed_audiences, seed_pages, seed_subscription
 
 LIMIT_S = 0.6
-"""The time limit of a call in the matrix, in which a busy machine connects and sends."""
+"""Time limit of a call in the matrix, enough to connect and send on a busy machine."""
 CALLS = 2
-"""Calls of the broken operation that a page may wait for, one after the other."""
+"""Number of calls of the broken operation that a page may wait for in sequence."""
 OWN_S = 15.0
-"""What a page of our own may take on a machine that is busy with other tests."""
+"""Time that our own code may take for a page, on a machine that is busy with other tests."""
 
 MISSING = (Kind.NOT_THERE, Kind.GONE)
 
@@ -37,8 +37,8 @@ def faults_of(
 ) -> list[Fault]:
     """Return the faults to try on a page.
 
-    In a run, each page has one at least, and each fault is tried on one page; with `--exhaustive`
-    every page has all that can befall it.
+    In a run, each page has at least one, and each fault is tried on one page. With `--exhaustive`,
+    every page has all faults that apply to it.
     """
     if config.getoption("exhaustive"):
         return [fault for item, fault in cells if item is page]
@@ -48,7 +48,7 @@ def faults_of(
 
 @contextmanager
 def undone() -> Iterator[None]:
-    """Let what a cell does leave nothing to the next one."""
+    """Undo everything that a cell does."""
     broken.sent.clear()
     try:
         with transaction.atomic():
@@ -60,14 +60,14 @@ def undone() -> Iterator[None]:
 
 
 def remember_everything() -> None:
-    """Let the ledger hold all that the pages of the matrix are made from."""
+    """Fill the ledger with everything that the pages of the matrix show."""
     seed_pages(wire.page())
     seed_audiences(wire.audience())
     seed_subscription()
 
 
 def words_of(response: Any) -> str:
-    """Return what a person reads; of an export that is streamed, all of it."""
+    """Return the visible text, or the whole text of a streamed export."""
     body = response.getvalue() if response.streaming else response.content
     return text(body.decode())
 
@@ -86,7 +86,7 @@ def meet(client: Client, page: Reads | Writes, kind: Kind, sentence: str) -> Non
 
 
 def read(client: Client, page: Reads, kind: Kind, sentence: str) -> None:
-    """Open a page while its operation fails, and look at what it says."""
+    """Open a page while its operation fails, and check what it says."""
     broken.operation, broken.only_changes = page.operation, False
     start = time.monotonic()
     response = client.get(page.address)
@@ -111,7 +111,7 @@ def read(client: Client, page: Reads, kind: Kind, sentence: str) -> None:
 
 
 def write(client: Client, form: Writes, kind: Kind, sentence: str) -> None:
-    """Send a form while its operation fails, and look at what is on record and what is shown."""
+    """Send a form while its operation fails, and check the record and the page."""
     broken.operation, broken.only_changes = form.operation, True
     start = time.monotonic()
     response = form.send(client)

@@ -1,4 +1,4 @@
-"""Someone who may do everything, before a service of which one operation fails."""
+"""A user with all permissions, and a service with one failing operation."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +14,7 @@ from tests.faults.service import broken
 
 @pytest.fixture
 def operator(db: None, settings: Any) -> Iterator[Client]:
-    """Return their browser."""
+    """The user's browser."""
     settings.SERVICE_TRANSPORT = "tests.faults.service.FaultTransport"
     settings.SERVICE_TIMEOUT_S = LIMIT_S
     broken.__init__()  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""What a fault means: for the person who reads, and for what was to be changed."""
+"""What a fault means for the reader, and for the outcome of a change."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -8,7 +8,7 @@ from dashboard.ledger.models.operations import Outcome
 
 @dataclass(frozen=True)
 class Meaning:
-    """The status and headline where nothing is remembered; how a change ends."""
+    """Status and headline of a page without stored data, and the outcome of a change."""
 
     status: int
     title: str
@@ -16,7 +16,7 @@ class Meaning:
 
 
 class Kind(Enum):
-    """The kinds of fault that ask for different sentences."""
+    """Kinds of faults that need different sentences."""
 
     NOT_REACHED = Meaning(504, "Service unreachable", Outcome.NOT_SENT)
     LOST = Meaning(504, "Service unreachable", Outcome.UNKNOWN)
@@ -28,4 +28,4 @@ class Kind(Enum):
     WAIT = Meaning(503, "Rate limit reached", Outcome.REJECTED)
     FAULT = Meaning(502, "Service error", Outcome.UNKNOWN)
     NONE = Meaning(200, "", Outcome.ACCEPTED)
-    """Odd, and no fault: the page is as good as ever."""
+    """Odd, but not a fault: the page works as usual."""

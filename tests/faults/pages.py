@@ -1,4 +1,4 @@
-"""The pages that stand on each of the nine operations, and what each owes when that one fails."""
+"""The pages that use each of the nine operations, and what each must show when that fails."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,37 +25,37 @@ WHOLE_PAGE = {
 
 @dataclass(frozen=True)
 class Reads:
-    """A page made from what one operation reads."""
+    """A page that shows what one operation reads."""
 
     operation: str
     address: str
     is_remembered: bool = True
-    """Whether the ledger has it, so that it is shown as last known."""
+    """Whether the ledger has the data, so that the page shows it as last known."""
     survives: bool = False
-    """Whether it is an addition to a page that is whole without it."""
+    """Whether the page is complete without the data."""
     not_there: tuple[int, str] = (404, "Not found")
-    """The status and the words where the service says that there is no such thing."""
+    """Status and text of the page when the service returns 404."""
     gone: tuple[int, str] | None = None
-    """The same where it says that there is none any more; None where that is no difference."""
+    """The same for a 410; None if it makes no difference."""
 
     def __str__(self) -> str:
-        """Return the name in test ids."""
+        """Return the name for test ids."""
         return f"{self.operation}-{self.address}"
 
 
 @dataclass(frozen=True)
 class Writes:
-    """A form whose sending is one operation."""
+    """A form that sends one operation."""
 
     operation: str
     kind: OperationKind
 
     def __str__(self) -> str:
-        """Return the name in test ids."""
+        """Return the name for test ids."""
         return self.operation
 
     def send(self, client: Client) -> Any:
-        """Send the form as a person does, and go where it leads."""
+        """Send the form as a person does, and follow its redirect."""
         key = {"operation_key": str(uuid4())}
         match self.kind:
             case OperationKind.PUBLISH_VERSION:
@@ -106,7 +106,7 @@ WRITES = [
 
 
 def good_answer(operation: str, request: httpx.Request) -> Any:  # noqa: PLR0911
-    """Return the JSON that a service in order answers."""
+    """Return the JSON that a working service returns."""
     match operation:
         case "List pages":
             return wire.envelope(wire.page())
@@ -128,7 +128,7 @@ def good_answer(operation: str, request: httpx.Request) -> Any:  # noqa: PLR0911
 
 
 def operation_of(request: httpx.Request) -> str:  # noqa: PLR0911
-    """Return the spec's name of the operation a request is."""
+    """Return the spec's name for the operation of a request."""
     segments = request.url.path.removeprefix("/v0/").split("/")
     match request.method, segments:
         case "POST", ["pages"]:

@@ -1,4 +1,4 @@
-"""Faults that stand in an answer: its status, its form, what it says."""
+"""Faults in a response: its status, its form, its content."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -18,18 +18,18 @@ Make = Callable[[str, httpx.Request], httpx.Response]
 
 @dataclass(frozen=True)
 class Fault:
-    """What is answered in place of a good answer, what that means, and words that tell it."""
+    """A response in place of a good one, what it means, and a sentence that must be shown."""
 
     name: str
     make: Make
     kind: Kind
     sentence: str = ""
     of: frozenset[str] = frozenset()
-    """The operations it can befall; empty for all."""
+    """Operations that can have the fault; empty for all."""
 
 
 def status(code: int, kind: Kind, sentence: str, **headers: str) -> Fault:
-    """An answer of that status, with the service's words where it has a body at all."""
+    """A response with that status, and a message from the service if the status allows a body."""
 
     def make(operation: str, request: httpx.Request) -> httpx.Response:
         if code in {204, 304}:
@@ -42,7 +42,7 @@ def status(code: int, kind: Kind, sentence: str, **headers: str) -> Fault:
 
 def content(name: str, body: bytes, kind: Kind, sentence: str, **headers: str) -> Fault:
     """A 200 with this body."""
-    # As a stream: httpx would unpack a body that it has at once.
+    # As a stream, because httpx would decompress a complete body at once.
     return Fault(
         name, lambda *_: httpx.Response(200, content=iter([body]), headers=headers), kind, sentence
     )
@@ -51,7 +51,7 @@ def content(name: str, body: bytes, kind: Kind, sentence: str, **headers: str) -
 def changed(
     name: str, change: Callable[[Any], Any], kind: Kind, sentence: str = "", **of: Any
 ) -> Fault:
-    """A good answer, changed."""
+    """A good response with a change."""
 
     def make(operation: str, request: httpx.Request) -> httpx.Response:
         body = json.dumps(change(good_answer(operation, request)))
@@ -121,7 +121,7 @@ def _id_of(item: Any) -> str:
 
 
 def everywhere(text: str) -> Callable[[Any], Any]:
-    """Put a text behind every string that is no id, date or enum value."""
+    """Append a text to every string except ids, dates and enum values."""
     spared = ("Id", "At", "status", "pageType", "url", "events", "Url")
 
     def change(value: Any, name: str = "") -> Any:
@@ -138,7 +138,7 @@ def everywhere(text: str) -> Callable[[Any], Any]:
 
 
 def enormous(value: Any, name: str = "") -> Any:
-    """Put 2^60 in the place of every number."""
+    """Replace every number by 2^60."""
     match value:
         case dict():
             return {key: enormous(item, key) for key, item in value.items()}
@@ -207,4 +207,4 @@ FAULTS = [
     changed("1,000 items", many(1_000), Kind.NONE, of=frozenset(LISTS)),
 ]
 LARGE_FAULTS = [changed("10,000 items", many(10_000), Kind.NONE, of=frozenset(LISTS))]
-"""Faults that take seconds: for `--exhaustive`."""
+"""Faults that take seconds, for `--exhaustive` only."""

@@ -1,4 +1,4 @@
-"""A service that is in order but for one operation, whose requests go to a fault."""
+"""A service that works except for one operation, whose requests meet a fault."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,13 +14,13 @@ Answer = Callable[[httpx.Request], httpx.Response]
 
 @dataclass
 class Broken:
-    """Which operation fails, and how: by an answer made here, or by what listens at `url`."""
+    """Which operation fails, and how: `answer` responds, or else the server at `url`."""
 
     operation: str = ""
     answer: Answer | None = None
     url: str = "http://fake.service"
     only_changes: bool = False
-    """Whether a PATCH of nothing, which is a read, is in order."""
+    """Whether an empty PATCH, which is a read, still works."""
     sent: list[httpx.Request] = field(default_factory=list)
 
 
@@ -28,7 +28,7 @@ broken = Broken()
 
 
 class FaultTransport(httpx.BaseTransport):
-    """Answers what is in order by itself; hands on what is broken."""
+    """Responds to working operations itself, and forwards the broken one."""
 
     def __init__(self) -> None:
         self._network = PooledTransport()
@@ -39,7 +39,6 @@ class FaultTransport(httpx.BaseTransport):
         return broken.url, KEY, cls()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Answer one request."""
         request.read()
         operation = operation_of(request)
         is_reading = broken.only_changes and request.content == b"{}"
@@ -49,5 +48,4 @@ class FaultTransport(httpx.BaseTransport):
         return broken.answer(request) if broken.answer else self._network.handle_request(request)
 
     def close(self) -> None:
-        """Close the connections."""
         self._network.close()

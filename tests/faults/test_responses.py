@@ -1,4 +1,4 @@
-"""The fault matrix, what an answer holds: every operation, each page on it, every fault."""
+"""The fault matrix for responses: every operation, each of its pages, every fault."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""The fault matrix, what happens on the wire: every operation, each page on it, every fault."""
+"""The fault matrix for the network: every operation, each of its pages, every fault."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Faults that stand on the wire: no server, silence, cuts, lies about the length."""
+"""Faults of the network: no server, silence, cut connections, wrong lengths."""
 
 import gzip
 import json
@@ -20,7 +20,7 @@ OK = b"HTTP/1.1 200 OK\r\n"
 
 @dataclass(frozen=True)
 class Fault:
-    """What listens at the service's address, what that means, and words that tell it."""
+    """The server at the service's address, what it means, and a sentence that must be shown."""
 
     name: str
     fake_service: Callable[[bytes], Script] | str
@@ -31,14 +31,14 @@ class Fault:
 
     @property
     def limit_s(self) -> float:
-        """The time limit of a call: long enough on a busy machine, unless time is what is tried."""
+        """Time limit of a call: long enough on a busy machine, unless the fault is the time."""
         if self.sentence == NO_TIME:
             return LIMIT_S
         return 1.5 if self.kind is Kind.LOST else 5.0
 
     @contextmanager
     def listening(self, operation: str) -> Iterator[str]:
-        """Return the address of the service."""
+        """Run the server; yield its URL."""
         if isinstance(self.fake_service, str):
             yield self.fake_service
             return
@@ -53,7 +53,7 @@ def cut(name: str, head: bytes) -> Fault:
 
 
 def first(*heads: bytes) -> Callable[[bytes], Script]:
-    """Answer well after these."""
+    """Send these first, then a good response."""
     return lambda body: says(*heads, answer(body))
 
 
@@ -64,7 +64,7 @@ FAULTS = [
         Kind.NOT_REACHED,
         "unknown host pressroom.invalid",
     ),
-    # Port 1 is unused, and refuses.
+    # Port 1 is unused and refuses connections.
     Fault("refused", "http://127.0.0.1:1", Kind.NOT_REACHED, "127.0.0.1 refused the connection"),
     Fault(
         "no TLS there",

@@ -1,4 +1,4 @@
-"""Reads that are recorded at the same moment: what a later request returned stays."""
+"""Reads recorded at the same moment: the response to the later request wins."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -78,19 +78,19 @@ def live_number() -> int | None:
 
 WENT_LIVE = record_audience(latestVersion=LIVE_2, publishedVersion=LIVE_2)
 COMPARED = before_transaction()
-"""The older read is compared with the ledger, and not written yet."""
+"""The point where the older read is compared with the ledger but not yet written."""
 
 
 @dataclass(frozen=True)
 class Race:
-    """Two reads, of which the older one is held until the newer one is recorded."""
+    """Two reads; the older one is held until the newer one is recorded."""
 
     older: Record
     newer: Record
     state: Callable[[], object]
     expected: object
     first: Record | None = None
-    """What was recorded before both."""
+    """Recorded before both."""
 
 
 RACES = {
@@ -216,7 +216,7 @@ def test_page_flags_follow_two_concurrent_changes() -> None:
     audiences = [Audience.model_validate(audience) for audience in both]
     recording.record_audiences("page_1", audiences, read_at=FIRST)
     queued = record_version(audienceId="aud_2", status="queued")
-    # The first has computed the page's flags when the second computes them.
+    # The first read has already computed the page's flags when the second computes them.
     with held_at(before_commit(), WENT_LIVE, OLDER):
         other = begun(before_statement("ledger_pagerecord"), queued, NEWER)
     other.result(PATIENCE_S)
@@ -227,7 +227,7 @@ def test_page_flags_follow_two_concurrent_changes() -> None:
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_page_flags_are_locked_in_upsert_order() -> None:
-    # As they lie on the disk, so that an update without an order begins with the second.
+    # In this order on disk, so that an unordered update would begin with page_2.
     for page_id in ("page_2", "page_1"):
         record_page(pageId=page_id)(FIRST)
     PageRecord.objects.update(any_live=True)
@@ -235,7 +235,7 @@ def test_page_flags_are_locked_in_upsert_order() -> None:
         flags = begun(before_statement("ledger_pagerecord"), update_page_flags)
         while not flags.done() and not is_anyone_waiting():
             pass
-        # It waits for the first page, and holds no other.
+        # The update waits for page_1 and has no lock on page_2.
         with transaction.atomic():
             assert PageRecord.objects.select_for_update(nowait=True).get(page_id="page_2")
     assert flags.result(PATIENCE_S) == 2

@@ -1,4 +1,4 @@
-"""The counts of the overview: by the days of the viewer's time zone, and since the last visit."""
+"""The counts of the overview: by day in the viewer's time zone, and since the last visit."""
 
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 BERLIN = ZoneInfo("Europe/Berlin")
 PUBLISH = OperationKind.PUBLISH_VERSION
 SUNDAY = date(2026, 3, 29)
-"""The day has 23 hours in Berlin: from 23:00 to 22:00 UTC."""
+"""A day with 23 hours in Berlin, from 23:00 to 22:00 UTC."""
 
 
 def starts(days: Iterable[date]) -> dict[date, datetime]:
@@ -44,7 +44,7 @@ def test_of_earlier_operations_only_unknown_ones_are_counted() -> None:
     sending = Operation.objects.get(outcome=Outcome.SENDING)
     Attempt.objects.create(operation=sending, number=1, sent_at=long_ago)
     counts = [count for count in count_operations_by_day(starts([SUNDAY])) if count.count]
-    # The interrupted one is unknown, too.
+    # The interrupted operation is unknown, too.
     assert counts == [DayCount(None, PUBLISH, Outcome.UNKNOWN, 2)]
 
 

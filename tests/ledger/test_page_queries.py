@@ -1,4 +1,4 @@
-"""Any filter and sort of the pages gives what plain Python over the same rows gives."""
+"""Any filter and sort of the pages gives the same result as plain Python on the same rows."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -36,7 +36,7 @@ TYPES = ("inbound", "sales_deck", "")
 
 @dataclass(frozen=True)
 class Audience:
-    """The fields of an audience that decide its flags."""
+    """The fields of an audience that determine its flags."""
 
     live_status: str
     status: str
@@ -55,7 +55,7 @@ class Audience:
 
 @dataclass(frozen=True)
 class Page:
-    """A page, and its audiences."""
+    """A page and its audiences."""
 
     name: str
     title: str
@@ -113,7 +113,7 @@ queries = st.builds(
 
 
 def create_records(all_pages: list[Page]) -> list[PageRecord]:
-    """Write the pages down as last seen."""
+    """Record the pages."""
     now = timezone.now()
     seen = {"first_seen_at": now, "last_seen_at": now, "changed_at": now}
     records = PageRecord.objects.bulk_create(
@@ -149,7 +149,7 @@ def create_records(all_pages: list[Page]) -> list[PageRecord]:
 
 
 def matches(page: Page, page_id: str, query: Query) -> bool:
-    """Tell whether a page matches, in plain Python."""
+    """Return whether a page matches, in plain Python."""
     fields = [fold(field) for field in (page.name, page.title, page_id, page.type)]
     return (
         all(any(fold(word) in field for field in fields) for word in query.words.split())
@@ -160,7 +160,7 @@ def matches(page: Page, page_id: str, query: Query) -> bool:
 
 
 def sorted_ids(all_pages: dict[int, Page], matches: list[int], sort: str) -> list[int]:
-    """Return primary keys in the order of a sort: those without a value last, either way."""
+    """Return primary keys in the order of a sort; rows without a value are always last."""
     column, turned = sort.removeprefix("-"), sort.startswith("-")
 
     def value(pk: int) -> Any:
@@ -187,7 +187,7 @@ def test_a_search_of_pages_is_that_of_plain_python(all_pages: list[Page], query:
         pages = find_pages(**query.narrowed)
         assert [record.pk for record in pages.order_by("pk")] == expected
         ordered = sorted_ids(by_pk, expected, query.sort)
-        # As if there were many, and as few as there are.
+        # With a large total, and with the real one.
         for total in (1_000, len(expected)):
             part = {"sort": query.sort, "start": query.start, "size": 2, "total": total}
             bodies = list_page_bodies(**query.narrowed, **part)
@@ -210,7 +210,7 @@ only_sqlite = pytest.mark.skipif(
 
 
 def query_plans(act: Callable[[], object]) -> list[str]:
-    """Return how SQLite finds what each query of an act asks for."""
+    """Return SQLite's plan for each query of an act."""
     with CaptureQueriesContext(connection) as queries:
         act()
     explained = []

@@ -1,4 +1,4 @@
-"""Old operations may be deleted; open ones, what was read, and every key stay."""
+"""Pruning deletes old operations, but no open ones, no records of reads and no keys."""
 
 from datetime import timedelta
 
@@ -24,7 +24,7 @@ LONG_AGO = timedelta(days=100)
 
 
 def operation(actor: User, kind: OperationKind, outcome: Outcome | None, key: str) -> Operation:
-    """Return an operation of a hundred days ago, ended so; None where it never ended."""
+    """Return an operation from a hundred days ago; `outcome` is None if it never ended."""
     operation, attempt = begin(
         operation_key=key, kind=kind, actor=actor, target=Target(*INTENT), body={"key": key}
     )

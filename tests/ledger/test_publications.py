@@ -1,7 +1,7 @@
-"""Publications say what was live when, by whom and why, as far as it could be seen.
+"""Publications record what was live when, by whom and why, as far as it was seen.
 
-What goes live with no operation on record is listed as published outside Pressroom; what Pressroom
-publishes never is.
+A version that goes live without a recorded operation is listed as published outside Pressroom. One
+that Pressroom publishes never is.
 """
 
 import json
@@ -76,7 +76,7 @@ def test_operations_may_be_missing_after_a_restore(
 
 @pytest.fixture
 def service(fake_service: FakeService, db: None) -> ManyAudiences:
-    """A service with one page and one audience, read once: version 1 is live."""
+    """A service with one page and one audience, read once; version 1 is live."""
     many = ManyAudiences()
     fake_service.answer = many
     many.add(1, latestVersion=many.version(KEY, 9))
@@ -86,7 +86,7 @@ def service(fake_service: FakeService, db: None) -> ManyAudiences:
 def go_live(
     service: ManyAudiences, number: int, *, hour: int | None = None, key: Key = KEY
 ) -> None:
-    """Let a version be live at the service, published at that hour, or just now."""
+    """Make a version live at the service, published at that hour or now."""
     date = timezone.now().isoformat() if hour is None else at_hour(hour)
     service.change(key, publishedVersion=service.live(key, number, publishedAt=date))
 
@@ -98,7 +98,7 @@ def listed() -> list[int]:
 
 
 def begin_publish(actor: User, service: ManyAudiences, number: int) -> Attempt:
-    """Record the publish of a version, and return its attempt."""
+    """Record the publish of a version; return its attempt."""
     version_id = service.version(KEY, number)["versionId"]
     key = f"key-{Operation.objects.count()}"
     _, attempt = begin(
@@ -236,7 +236,7 @@ def test_a_forestalled_publish_is_recognized_by_its_response(
 def test_an_outdated_response_lists_and_uses_up_nothing(
     service: ManyAudiences, paula: User
 ) -> None:
-    """As from a replica that lags behind."""
+    """As from a lagging replica."""
     publish_here(service, paula, 2, hour=1)
     publish_here(service, paula, 3, hour=2)
     attempt = begin_publish(paula, service, 2)
@@ -248,7 +248,7 @@ def test_an_outdated_response_lists_and_uses_up_nothing(
 
 
 def record_overtaken(service: ManyAudiences, clock: Clock, number: int) -> None:
-    """Let a version go live, and record the read before that after one that has returned it."""
+    """Make a version go live, and record the read from before after the read that returned it."""
     client = publishing_client().audiences
     clock.advance(1)
     overtaken, began_at = client.list("page_1"), timezone.now()
@@ -256,7 +256,7 @@ def record_overtaken(service: ManyAudiences, clock: Clock, number: int) -> None:
     go_live(service, number)
     overtaking = client.list("page_1")
     clock.advance(1)
-    # The read that began first has the later response.
+    # The read that began first has the newer response.
     first_at = began_at - timedelta(seconds=0.5)
     read_audiences("page_1", listing=lambda: overtaking, read_at=first_at)
     read_audiences("page_1", listing=lambda: overtaken, read_at=began_at)
@@ -264,7 +264,7 @@ def record_overtaken(service: ManyAudiences, clock: Clock, number: int) -> None:
 
 
 def check_on_record(*numbers: int) -> None:
-    """Fail if other publications than these are on record, or there is time between them."""
+    """Fail if the recorded publications aren't these, or have gaps between them."""
     publications = Publication.objects.order_by("started_at", "pk")
     assert [publication.version_number for publication in publications] == [*numbers]
     assert not any(publication.is_start_seen for publication in publications)
@@ -277,7 +277,7 @@ def check_on_record(*numbers: int) -> None:
 def test_an_overtaken_response_leaves_no_publication(
     service: ManyAudiences, monkeypatch: pytest.MonkeyPatch, was_live: int | None, next_number: int
 ) -> None:
-    """Version 1 is on record; 4, which was live after it, and nothing only in that response."""
+    """Version 1 is recorded. What followed it (4 or nothing) is only in the overtaken response."""
     clock = stopped(monkeypatch)
     read_audiences("page_1")
     clock.advance(1)
@@ -362,8 +362,8 @@ def test_only_a_changed_live_version_costs_queries(
         service.change(key, effectiveName="New")
     for key in keys[:gone_live]:
         go_live(service, 2, key=key)
-    # Without versions that went live as in test_recording.py, and one for those they replaced;
-    # six find out that they are outside, and ten notify of all of them. One adds to the feed.
+    # If nothing went live, as many as in test_recording.py. Otherwise one more for the replaced
+    # versions, six to find out that they were published outside, ten to notify, one for the feed.
     changed = 7 + connection.features.has_select_for_update
     with django_assert_max_num_queries(changed + (1 if gone_live else 0) + more):
         read_audiences("page_1")
@@ -373,11 +373,11 @@ def test_only_a_changed_live_version_costs_queries(
 # Random histories
 
 STEP = st.tuples(st.sampled_from(["here", "lost", "elsewhere", "read"]), st.integers(1, 3))
-"""Publish this version: in Pressroom, there with a response that is lost, or elsewhere."""
+"""What happens to a version: published here, here with a lost response, or elsewhere; or a read."""
 
 
 class AnyHistory(TestCase):
-    """What goes live is found by its date: no two are the same."""
+    """Identifies what goes live by its date, as no two dates are the same."""
 
     @given(steps=st.lists(STEP, max_size=12))
     def test_what_is_published_here_is_never_listed(self, steps: list[tuple[str, int]]) -> None:
@@ -395,7 +395,7 @@ class AnyHistory(TestCase):
 def live_through(
     steps: list[tuple[str, int]], *, reads_each: bool
 ) -> tuple[set[datetime], set[datetime]]:
-    """Return when versions went live elsewhere, and the dates of those that are listed."""
+    """Return the dates of versions that went live elsewhere, and of those that are listed."""
     service, actor = ManyAudiences(), User.objects.create_user("rosa")
     service.add(1)
     live, elsewhere = 1, set()

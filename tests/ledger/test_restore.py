@@ -1,4 +1,4 @@
-"""A restored ledger has forgotten publishes whose keys the service remembers."""
+"""A restored ledger lacks publishes whose keys the service still has."""
 
 import pytest
 from django.contrib.auth.models import User

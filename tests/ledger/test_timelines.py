@@ -1,4 +1,4 @@
-"""The timeline of an audience: what was live from when to when, and what was rolled back."""
+"""The timeline of an audience: what was live when, and what was rolled back."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -35,7 +35,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 class Story:
-    """An audience at the service whose versions go live, and what the ledger makes of it."""
+    """An audience at the service whose versions go live, and its records in the ledger."""
 
     def __init__(self, clock: Clock, *, live: int = 4, latest: int = 6) -> None:
         self.clock, self.service = clock, ManyAudiences()
@@ -47,7 +47,7 @@ class Story:
         self.go_live(live)
 
     def go_live(self, number: int | None, **differs: Any) -> datetime:
-        """Let a version be live at the service a minute later, or nothing; return when."""
+        """A minute later, make a version live at the service, or none; return when."""
         self.clock.advance(60)
         now = timezone.now()
         for dates in self.dates.values():
@@ -61,13 +61,13 @@ class Story:
         return now
 
     def read(self) -> datetime:
-        """Read the audience half a minute later, and return when."""
+        """Half a minute later, read the audience; return when."""
         self.clock.advance(30)
         self.service.record()
         return timezone.now()
 
     def publish(self, actor: User, number: int, **values: Any) -> datetime:
-        """Publish a version through Pressroom, and return when it was live."""
+        """Publish a version through Pressroom; return when it was live."""
         version_id = self.service.version(KEY, number)["versionId"]
         _, attempt = begin(
             operation_key=f"key-{timezone.now():%M%S}",
@@ -83,20 +83,20 @@ class Story:
 
     @property
     def timeline(self) -> list[tuple[int, datetime, datetime | None]]:
-        """The publications on record, oldest first: number, start and end."""
+        """The recorded publications, oldest first: number, start and end."""
         rows = Publication.objects.values_list("version_number", "started_at", "ended_at")
         return list(rows)
 
     @property
     def live(self) -> Publication:
-        """The publication of what is live on record."""
+        """The recorded publication of the live version."""
         publication = live_publication(*KEY)
         assert publication
         return publication
 
     @property
     def live_status(self) -> str:
-        """The state of the audience on record."""
+        """The recorded live status of the audience."""
         return AudienceRecord.objects.get().live_status
 
 
@@ -117,7 +117,7 @@ def test_a_publication_ends_when_the_next_begins(story: Story) -> None:
 
 
 def test_a_version_that_goes_live_twice_has_two(story: Story) -> None:
-    """The service has overwritten the dates of the first time."""
+    """The service overwrites the dates of the first time."""
     times = [story.start + MINUTE]
     for number in (5, 4):
         times.append(story.go_live(number))
@@ -140,7 +140,7 @@ def test_a_version_live_between_two_reads_is_recorded(story: Story) -> None:
 
 
 def test_a_version_about_to_go_live_has_a_publication(story: Story) -> None:
-    """The response to its publish, or a list that lags behind, says so first."""
+    """The response to its publish, or a lagging list, may come first."""
     story.go_live(None)
     story.read()
     began = story.go_live(6)
@@ -217,7 +217,7 @@ def test_what_was_live_at_a_moment_is_on_record(story: Story) -> None:
 
 
 def roll_back(story: Story, *numbers: int) -> None:
-    """Let versions go live in turn, each read."""
+    """Make versions live in turn, and read each."""
     for number in numbers:
         story.go_live(number)
         story.read()

@@ -1,4 +1,4 @@
-"""Several workers share the outbox: each message is made once, and sent once."""
+"""Several workers share the outbox: each message is created once and sent once."""
 
 from collections import Counter
 from contextlib import suppress
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
 @pytest.fixture
 def users(settings: object) -> list[User]:
-    """Users with e-mail addresses; e-mails are on."""
+    """Users with e-mail addresses, with e-mails turned on."""
     settings.EMAIL_IS_ON = True  # type: ignore[attr-defined]
     return [
         User.objects.create(username=f"u{number}", email=f"u{number}@kestrel.example")
@@ -57,12 +57,12 @@ def test_of_several_workers_one_sends_a_message(users: list[User]) -> None:
             deliver_pending(f"worker-{number}")
 
     at_once(WORKERS, deliver)
-    # What SQLite refused in between is tried again later.
+    # Try again what SQLite refused.
     DeliveryItem.objects.filter(delivery=None).update(due_at=timezone.now())
     Delivery.objects.exclude(wake_at=None).update(wake_at=timezone.now())
     deliver_pending("the last one")
     recipients = Counter(address for message in mail.outbox for address in message.to)
     assert recipients.keys() == {user.email for user in users}
-    # SQLite in memory refuses a second writer at once, also one that records what it has sent: such
+    # SQLite in memory refuses a second writer at once, even one that records what it has sent. Such
     # a message is sent again.
     assert set(recipients.values()) <= ({1, 2} if connection.vendor == "sqlite" else {1})

@@ -1,4 +1,4 @@
-"""Followers are notified of changes of their pages and audiences, once, as the ledger notices."""
+"""Followers are notified once of each change to their pages and audiences that the ledger sees."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -34,12 +34,12 @@ def _on_record(db: None, clock: Clock) -> None:
 
 
 def numbered(number: int, **differs: Any) -> dict[str, Any]:
-    """Return an audience with an id and a name of its own."""
+    """Return an audience with its own id and name."""
     return wire.audience(audienceId=f"aud_{number}", effectiveName=f"A{number}", **differs)
 
 
 def publish(user: User) -> None:
-    """Record a publish that the service has accepted."""
+    """Record a publish that the service accepted."""
     target = Target("page_1", "aud_1", "ver_2", 2, target_name="Brightwater Foods")
     kind = OperationKind.PUBLISH_VERSION
     _, attempt = begin(operation_key="pr-1", kind=kind, actor=user, target=target, body={})

@@ -1,6 +1,6 @@
-"""Processes killed between what happens and its delivery: it is delivered all the same.
+"""Processes are killed between an event and its delivery; the event is delivered all the same.
 
-Of notifications and of the built-in API's events: once, or at most twice with the same id.
+Notifications and the built-in API's events are delivered once, or twice with the same id.
 """
 
 import os
@@ -48,7 +48,7 @@ publish_version(
 )
 os.kill(os.getpid(), signal.SIGKILL)
 """
-"""Without a digest: from 8 to 12 UTC, the worker would also send one of the failure."""
+"""Turns the digest off, as from 8 to 12 UTC the worker would also send one with the failure."""
 STATES = (
     "SELECT state FROM notifications_delivery",
     "SELECT state FROM embedded_api_webhookdelivery",
@@ -63,11 +63,11 @@ END_CLAIMS = (
     "UPDATE notifications_delivery SET wake_at = created_at",
     "UPDATE embedded_api_webhookdelivery SET wake_at = created_at",
 )
-"""Minutes would pass in earnest."""
+"""Ends the claims of the killed worker; otherwise the test would wait for minutes."""
 
 
 class Killer:
-    """Kills the first worker as soon as it waits for both responses."""
+    """Kills the first worker as soon as it is waiting for both responses."""
 
     worker: Process | None = None
 
@@ -75,12 +75,11 @@ class Killer:
         self.both_wait = Barrier(2, action=self.kill, timeout=PATIENCE_S)
 
     def wait(self) -> None:
-        """Wait until the worker is killed, unless this is another one."""
+        """Wait until the first worker has sent both requests; return at once for a later worker."""
         if self.worker:
             self.both_wait.wait()
 
     def kill(self) -> None:
-        """Kill the worker."""
         assert self.worker
         self.worker.kill()
         self.worker.wait(PATIENCE_S)
@@ -116,7 +115,7 @@ class DeadlyReceiver(HookReceiver):
 def test_an_event_outlives_its_process_and_worker(
     tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
-    """On SQLite, too, with `--exhaustive`."""
+    """`--exhaustive` also uses SQLite."""
     with own_database() as database_url:
         deliver_while_processes_are_killed(tmp_path, database_url)
     if pytestconfig.getoption("exhaustive"):

@@ -1,4 +1,4 @@
-"""When a message may go: bundling and quiet hours, as pure decisions."""
+"""When a message may be sent: bundling and quiet hours, as pure decisions."""
 
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -36,7 +36,7 @@ def chosen(
         ("2026-03-02T23:30:00", "2026-03-03T06:00:00"),
         ("2026-03-03T05:59:00", "2026-03-03T06:00:00"),
         ("2026-03-03T06:00:00", None),
-        # The night in which clocks go forward is shorter, the other one longer.
+        # The night when clocks go forward is shorter; the other one is longer.
         ("2026-03-28T22:00:00", "2026-03-29T05:00:00"),
         ("2026-10-24T21:00:00", "2026-10-25T06:00:00"),
     ],
@@ -62,7 +62,7 @@ def test_quiet_hours_end_at_their_end_within_a_day(
     if until:
         assert now < until <= now + timedelta(hours=25)
         local = until.astimezone(ZoneInfo(zone))
-        # An end that the clocks skip is the same moment by the other offset.
+        # An end that the clocks skip is the same moment with the other offset.
         assert (
             local.time() == end or local.utcoffset() != now.astimezone(ZoneInfo(zone)).utcoffset()
         )
@@ -82,7 +82,7 @@ def test_an_unknown_zone_is_utc() -> None:
 
 
 def ready(*ages_s: float) -> bool:
-    """Return whether events of these ages go now."""
+    """Return whether events of these ages in seconds are sent now."""
     due = [NOON - timedelta(seconds=age) + WINDOW for age in ages_s]
     return is_ready(due, NOON, window=WINDOW, longest=LONGEST)
 

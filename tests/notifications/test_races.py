@@ -1,4 +1,4 @@
-"""Recipients that are deleted at the moment of what they are notified of."""
+"""Recipients that are deleted at the moment of the event that concerns them."""
 
 import pytest
 from django.contrib.auth.models import User
@@ -38,7 +38,7 @@ pytestmark = [
 
 @pytest.fixture
 def _recipients(vera: User) -> None:
-    """Vera, who follows the page, and a team's webhook."""
+    """Vera, who follows the page, and a team webhook."""
     follow(vera, "page_1")
     seed_target(kinds=list(KINDS))
 

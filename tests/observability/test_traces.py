@@ -1,4 +1,4 @@
-"""Traces, as a collector of OpenTelemetry's receives them from a real server."""
+"""Traces as an OpenTelemetry collector receives them from a real server."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def flat(attributes: Any) -> dict[str, Any]:
 
 @dataclass
 class ExportedSpans:
-    """What reached the collector and the service, and what the server wrote to its log."""
+    """What the collector and the service received, and the server's log."""
 
     bodies: list[bytes] = field(default_factory=list)
     calls: list[httpx.Request] = field(default_factory=list)
@@ -97,7 +97,7 @@ class ExportedSpans:
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> ExportedSpans:
-    """Some requests to a server that was told to stop before it had to send anything."""
+    """Data from a server that got some requests and stopped before its next scheduled export."""
     exported, folder = ExportedSpans(), tmp_path_factory.mktemp("traces")
     with over_http(exported.serve) as service_url, over_http(exported.collect) as collector:
         dashboard = Dashboard(folder, service_url)
@@ -198,7 +198,7 @@ def test_lines_in_the_log_name_their_span(exported: ExportedSpans) -> None:
 
 def test_spans_hold_no_search_person_or_key(exported: ExportedSpans) -> None:
     assert exported.spans
-    # As JSON: among the raw bytes of ids and times are three of any kind, sooner or later.
+    # As JSON, because the raw bytes of ids and times contain any three characters by chance.
     read = [ExportTraceServiceRequest.FromString(body) for body in exported.bodies]
     sent = "".join(map(MessageToJson, read)).lower()
     assert "/people/" in sent
@@ -224,7 +224,7 @@ def test_a_missing_collector_breaks_no_page_or_stop(tmp_path: Path) -> None:
         dashboard.env |= {
             "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{free_port()}",
             "OTEL_BSP_SCHEDULE_DELAY": "10",
-            "OTEL_EXPORTER_OTLP_TIMEOUT": "1",  # Ten seconds otherwise, in which it tries again.
+            "OTEL_EXPORTER_OTLP_TIMEOUT": "1",  # Otherwise it retries for ten seconds.
         }
         dashboard.prepare()
         with dashboard.started() as running, logged_in(running) as browser:

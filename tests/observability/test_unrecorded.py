@@ -1,6 +1,6 @@
-"""What was read is shown although the ledger couldn't record it; what can't be recorded isn't sent.
+"""Reads are shown even if the ledger can't record them; changes that can't be recorded aren't sent.
 
-The database's errors are seen outside of any transaction, as in production.
+The database's errors occur outside any transaction, as in production.
 """
 
 from collections.abc import Iterator

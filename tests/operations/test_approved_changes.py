@@ -1,4 +1,4 @@
-"""A webhook's change and a new page that another person approves first."""
+"""A webhook change and a new page that another person must approve first."""
 
 from functools import partial
 from typing import Any
@@ -47,7 +47,7 @@ def rule(db: None) -> ApprovalRule:
 
 @pytest.fixture
 def service(fake_service: FakeService) -> WebhookService:
-    """A service with one subscription, which is on the list."""
+    """A service with one subscription, which is recorded."""
     fake_service.answer = service = WebhookService()
     record_subscription(WebhookSubscription.model_validate(service.held), label="CRM")
     return service

@@ -1,7 +1,7 @@
-"""Every change leaves through one function: none without the right, nor without an approval.
+"""Every change goes through one function, and none without permission or approval.
 
-The paths are not listed here: they are found in the code, from the client's methods that change
-something up to whoever calls `send`. A new one fails this test until it has a way to be tried.
+The paths are found in the code, from the client's methods that change something up to the callers
+of `send`. A new path fails this test until PATHS has a way to try it.
 """
 
 import ast
@@ -51,7 +51,7 @@ DOOR = "dashboard.operations.execution.send"
 
 @dataclass
 class Service(PublishingAudiences):
-    """Has audiences and one webhook, and takes new pages."""
+    """Has audiences and one webhook, and accepts new pages."""
 
     webhooks: WebhookService = field(default_factory=WebhookService)
     pages_created: int = 0
@@ -67,13 +67,13 @@ class Service(PublishingAudiences):
 
     @property
     def changes(self) -> int:
-        """How many changes have arrived."""
+        """Number of changes that have arrived."""
         return len(self.sent) + len(self.webhooks.changes) + self.pages_created
 
 
 @dataclass
 class World:
-    """A service, a person with every right, and the rule, which a path turns on half way."""
+    """A service, a user with every permission, and the rule, which a path turns on halfway."""
 
     service: Service
     user: User
@@ -82,14 +82,14 @@ class World:
     turn_on: Callable[[], None]
 
     def approved(self, approval: ApprovalRequest) -> ApprovalRequest:
-        """Return a request as if the approver had approved it; they may not, if the rule is on."""
+        """Mark a request as approved, even if the rule wouldn't let the approver approve it."""
         approval.state, approval.decided_by = RequestState.APPROVED, self.approver
         approval.decided_at = timezone.now()
         approval.save()
         return approval
 
     def form(self, address: str, *, after: str = "<body") -> dict[str, Any]:
-        """Return what a browser would send of a page's first form after this text."""
+        """Return what a browser would send from a page's first form after this text."""
         data: dict[str, Any] = {}
         html = self.client.get(address).text.split(after, 1)[1]
         for element in elements(html.split("</form>", 1)[0] if after != "<body" else html, "input"):
@@ -196,12 +196,12 @@ PATHS: dict[str, Callable[[World], None]] = {
     "dashboard.operations.approved_changes.send_approved": send_a_requested_update,
     "dashboard.operations.approved_changes.send_approved (page)": send_a_requested_page,
 }
-"""How each function that calls the door is reached; one of them in two ways."""
+"""How to reach each function that calls the door. Some are reached in two ways."""
 
 
 @pytest.fixture
 def world(fake_service: FakeService, ada: User) -> World:
-    """Ada, who may do everything, but has no approval."""
+    """Ada has every permission, but no approval."""
     ada.groups.add(Group.objects.get(name="Publishers"))
     fake_service.answer = service = Service()
     record_subscription(WebhookSubscription.model_validate(service.webhooks.held), label="CRM")
@@ -229,7 +229,7 @@ def sources() -> dict[str, str]:
 
 
 def modules_naming(*words: str) -> Iterator[tuple[str, ast.Module]]:
-    """Yield the code of each module in which all of these words are."""
+    """Yield the syntax tree of each module that contains all of these words."""
     for name, source in sources().items():
         if all(word in source for word in words):
             yield name, parsed(name)
@@ -241,7 +241,7 @@ def parsed(name: str) -> ast.Module:
 
 
 def callers_of(dotted: str) -> set[str]:
-    """Return the functions that call one, wherever it is imported or defined."""
+    """Return the functions that call the given one, in any module that imports or defines it."""
     module_name, _, function = dotted.rpartition(".")
     names = set()
     for name, tree in modules_naming(function):
@@ -256,7 +256,7 @@ def callers_of(dotted: str) -> set[str]:
 
 
 def _names_of(tree: ast.Module, module_name: str, function: str, *, is_home: bool) -> set[str]:
-    """Return the names by which a module can call a function of another, or of itself."""
+    """Return the names under which a module can call a function of another module or its own."""
     names = {function} if is_home else set()
     package, _, module = module_name.rpartition(".")
     for node in ast.walk(tree):

@@ -1,4 +1,4 @@
-"""Progress reports the stage of a publish, and polls less and less often, until it is over."""
+"""Progress reports the stage of a publish, and polls less and less often until the end."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

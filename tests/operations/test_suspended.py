@@ -1,4 +1,4 @@
-"""A process that is suspended between the record of a change and its call sends nothing late."""
+"""A process that is suspended between recording a change and sending it sends nothing late."""
 
 import pytest
 from django.contrib.auth.models import User

@@ -1,4 +1,4 @@
-"""A fake service with any audiences, and drafts of them."""
+"""A fake service with any number of audiences, and releases of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Publish: TypeAlias = Callable[..., Release]
 
 @pytest.fixture
 def service(db: None, fake_service: FakeService) -> PublishingAudiences:
-    """A service without any page, which publishes at once."""
+    """A service without pages, which publishes at once."""
     fake_service.answer = service = PublishingAudiences()
     return service
 
@@ -35,7 +35,7 @@ def peter(db: None) -> User:
 
 @pytest.fixture
 def draft(service: ManyAudiences, paula: User) -> Draft:
-    """Makes a checked draft of so many new audiences, or of those given by their keys."""
+    """Makes a checked draft of `count` new audiences, or of the audiences `keys`."""
 
     def make(count: int = 1, *, keys: list[tuple[str, str]] | None = None) -> Release:
         audiences = keys or service.add(count)
@@ -54,7 +54,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def publish(service: PublishingAudiences, paula: User) -> Publish:
-    """Makes a checked release of so many new audiences, and publishes it in Paula's name."""
+    """Makes a checked release of `count` new audiences, and publishes it as Paula."""
 
     def make(count: int = 1, *, publishes_others: bool = False, pages: int = 1) -> Release:
         keys = [key for page in range(pages) for key in service.add(count, page_id=f"page_{page}")]
@@ -68,25 +68,25 @@ def publish(service: PublishingAudiences, paula: User) -> Publish:
 
 @dataclass
 class Story:
-    """Paula publishes releases at a service of the test, by a stopped clock."""
+    """Paula publishes releases to the test's service, with a stopped clock."""
 
     publish: Publish
     service: PublishingAudiences
     clock: Clock
 
     def work(self, release: Release, minutes: float = 5, *, worker_id: str = "worker-1") -> None:
-        """Let a worker run for so long."""
+        """Run a worker for so many minutes."""
         work(release, self.clock, minutes=minutes, worker_id=worker_id)
 
 
 @pytest.fixture
 def story(publish: Publish, service: PublishingAudiences, clock: Clock) -> Story:
-    """A story at the service of the module."""
+    """A story with the module's service."""
     return Story(publish, service, clock)
 
 
 def held(release: Release, **states: ItemState) -> Release:
-    """Make a release held, with items in these states by audience."""
+    """Hold a release; `states` sets the states of items by audience."""
     for audience_id, state in states.items():
         release.items.filter(audience_id=audience_id).update(state=state)
     Release.objects.filter(pk=release.pk).update(

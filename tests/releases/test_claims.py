@@ -1,4 +1,4 @@
-"""One worker at a time acts on a release, and a person's decision takes it from any."""
+"""One worker at a time acts on a release; a person's decision takes it from any worker."""
 
 from datetime import timedelta
 from threading import Event
@@ -23,7 +23,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def due(seconds_ago: float = 0, name: str = "Prices") -> Release:
-    """Create a release that has been due for so long."""
+    """Create a release that has been due for so many seconds."""
     now = timezone.now()
     wake_at = now - timedelta(seconds=seconds_ago)
     return Release.objects.create(name=name, created_at=now, wake_at=wake_at)

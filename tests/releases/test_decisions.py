@@ -1,4 +1,4 @@
-"""Decisions on a release: what was seen is what is decided on, and only one of two succeeds."""
+"""Decisions on a release apply to what was seen, and only one of two decisions succeeds."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Releases are made and changed as drafts; bad input gets its sentence and changes nothing."""
+"""Releases are created and changed as drafts; bad input gets a message and changes nothing."""
 
 import pytest
 from django.contrib.auth.models import User

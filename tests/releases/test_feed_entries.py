@@ -1,4 +1,4 @@
-"""Whatever changes of a release is in the change feed, in the same transaction."""
+"""Every change of a release is in the change feed, in the same transaction."""
 
 from collections.abc import Callable
 
@@ -39,7 +39,7 @@ CHANGES: dict[str, Change] = {
 
 
 def visible_state(release: Release) -> list[object]:
-    """Return what screens show of a release."""
+    """Return what screens show about a release."""
     columns = ("state", "hold_reason", "pause_reason", "needs_check", "finished_at")
     of_items = ("state", "reason", "digest", "operation_key")
     return [

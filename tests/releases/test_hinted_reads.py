@@ -1,4 +1,4 @@
-"""An event makes a release follow at once; a flood of them makes no flood of calls."""
+"""An event makes a worker read at once; a flood of events makes no flood of calls."""
 
 import json
 import threading
@@ -48,14 +48,14 @@ Send: TypeAlias = Callable[..., HttpResponse]
 
 @pytest.fixture
 def service(db: None, fake_service: FakeService, clock: Clock) -> PublishingAudiences:
-    """A service that queues what is published."""
+    """A service that queues published versions."""
     fake_service.answer = service = PublishingAudiences(is_fast=False)
     return service
 
 
 @pytest.fixture
 def real_service(service: PublishingAudiences, settings: Any) -> Iterator[PublishingAudiences]:
-    """The same on a socket; it can only be read."""
+    """The same service on a socket, for reads only."""
     with service.served() as load:
         settings.SERVICE_TRANSPORT, settings.SERVICE_URL = None, load.url
         settings.SERVICE_API_KEY = "a-key-of-this-test"
@@ -65,7 +65,7 @@ def real_service(service: PublishingAudiences, settings: Any) -> Iterator[Publis
 
 @pytest.fixture
 def release(publish: Publish, service: PublishingAudiences) -> Release:
-    """A running release whose version is queued, a second after it was sent."""
+    """A running release with a queued version, a second after it was sent."""
     release = publish(1)
     run_pending("worker")
     assert states(release) == [ItemState.IN_PROGRESS]
@@ -75,7 +75,7 @@ def release(publish: Publish, service: PublishingAudiences) -> Release:
 
 @pytest.fixture
 def receiver(as_administrator: Client) -> Receiver:
-    """The receiver, turned on by an administrator; no signature is required."""
+    """The receiver, turned on by an administrator, without required signatures."""
     as_administrator.post("/hooks/", {"do": "on"})
     return Receiver.objects.get()
 
@@ -102,7 +102,7 @@ def send(receiver: Receiver) -> Send:
 
 @pytest.fixture
 def signed(as_administrator: Client, receiver: Receiver) -> str:
-    """The secret that the receiver requires from now on."""
+    """The signing secret that the receiver requires."""
     as_administrator.post("/hooks/", {"do": "sign", "signing_secret": SECRET})
     return SECRET
 
@@ -112,7 +112,7 @@ def calls(service: PublishingAudiences) -> int:
 
 
 def recorded() -> list[Any]:
-    """Return all that the ledger and the releases hold, but for when it was last read."""
+    """Return everything in the ledger and the releases, except when it was last read."""
     models = (PageRecord, AudienceRecord, VersionRecord, Operation, Release, ReleaseItem)
     rows = [row for model in models for row in model._default_manager.order_by("pk").values()]
     return [{k: v for k, v in row.items() if k != "last_seen_at"} for row in rows]
@@ -124,7 +124,7 @@ def test_an_event_makes_an_item_live_within_two_seconds(
     clock.advance(1)
     real_service.go_live(KEY, release.items.get().version_id)
     assert send(secret=signed).status_code == 200
-    clock.advance(1)  # as long as a worker waits at most
+    clock.advance(1)  # the longest wait of a worker
     read_hinted("worker")
     run_pending("worker")
     release.refresh_from_db()
@@ -209,7 +209,7 @@ def test_one_sender_has_a_page_read_once_a_second(
 
 
 def forged(number: int) -> tuple[Any, dict[str, str]]:
-    """Return a body and headers of somebody who knows the URL and some ids, not the secret."""
+    """Return the body and headers of a sender who knows the URL and some ids but no secret."""
     text = PAYLOADS[number % len(PAYLOADS)]
     at = str(int(datetime.now(UTC).timestamp()))
     bodies: list[Any] = [
@@ -223,7 +223,7 @@ def forged(number: int) -> tuple[Any, dict[str, str]]:
 
 
 def deliveries(request: pytest.FixtureRequest) -> Iterator[int]:
-    """Yield numbers: 10,000 in an exhaustive run; forget the rate limits after each 50."""
+    """Yield 300 numbers, or 10,000 with `--exhaustive`; reset the rate limits after each 50."""
     for number in range(10_000 if request.config.getoption("exhaustive") else 300):
         if number % 50 == 0:
             OF_PROCESS.clear()
@@ -332,7 +332,7 @@ def test_a_page_is_claimed_while_it_is_read(
     def wait_for_a_renewal() -> None:
         until, tick = PageHint.objects.get().wake_at, threading.Event()
         clock.advance(1)
-        # A reader of SQLite in memory has a writer refused, so it looks now and then only.
+        # Check only now and then, because a read makes SQLite in memory refuse a writer.
         for _ in range(200):
             if PageHint.objects.get().wake_at != until:
                 return

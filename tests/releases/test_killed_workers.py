@@ -1,6 +1,6 @@
-"""Worker processes killed in the middle of a release: another ends it and sends nothing twice.
+"""If workers are killed in the middle of a release, another finishes it and sends nothing twice.
 
-Then the release is rolled back: what it published is as before, and what it could not is named.
+Then the release is rolled back: what it published is restored, and the rest is listed.
 """
 
 import json
@@ -47,11 +47,11 @@ from dashboard.releases.models import Release
 rollback, left_out = next_drafts.roll_back(Release.objects.get(), User.objects.get())
 print(json.dumps({item.audience_id: reason for item, reason in left_out}))
 """
-"""The workers check it and send it; what was left out is printed."""
+"""Starts a rollback, which the workers check and send, and prints what was left out."""
 
 
 class DeadlyService(PublishingAudiences):
-    """Kills the workers that send the publishes with which half and three quarters are done."""
+    """Kills the sending worker at half and at three quarters of the publishes."""
 
     def __init__(self, dashboard: "ReleaseDashboard", count: int) -> None:
         super().__init__(way=self.choose)
@@ -99,11 +99,11 @@ class ReleaseDashboard(WorkerDashboard):
         return int(str(worker_id).split("-")[-2])
 
     def end_claims(self) -> None:
-        """End the claims of workers that were killed: 15 seconds would pass in earnest."""
+        """End the claims of killed workers, instead of waiting 15 seconds."""
         self.execute("UPDATE releases_release SET wake_at = created_at WHERE worker_id <> ''")
 
     def states(self) -> Counter[object]:
-        """Return how many items of the latest release are in each state."""
+        """Return the number of the latest release's items by state."""
         items = f"SELECT state FROM releases_releaseitem WHERE release_id = ({LATEST_RELEASE})"
         return Counter(state for (state,) in self.execute(items))
 
@@ -114,7 +114,7 @@ class ReleaseDashboard(WorkerDashboard):
 
 
 def test_a_release_survives_two_killed_workers(tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    """With `--exhaustive` of a hundred versions, and on SQLite, too: a minute each."""
+    """`--exhaustive` takes a hundred versions, and SQLite, too, which takes a minute each."""
     is_exhaustive = pytestconfig.getoption("exhaustive")
     count = 100 if is_exhaustive else 20
     with own_database() as database_url:

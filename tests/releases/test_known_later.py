@@ -1,4 +1,4 @@
-"""What becomes known of an unknown outcome after its release has ended changes the item's state."""
+"""An unknown outcome that becomes known after its release has ended changes the item's state."""
 
 import httpx
 import pytest
@@ -33,7 +33,7 @@ from tests.support.release_service import (
 
 @pytest.fixture
 def service(db: None, fake_service: FakeService) -> PublishingAudiences:
-    """A service that queues what is published."""
+    """A service that queues published versions."""
     fake_service.answer = service = PublishingAudiences(is_fast=False)
     return service
 
@@ -44,7 +44,7 @@ def go_live(service: PublishingAudiences, key: Key) -> None:
 
 
 def work_for_half_an_hour(release: Release, clock: Clock) -> None:
-    """Let a worker run, be away for half an hour, and run again."""
+    """Run a worker, stop it for half an hour, and run it again."""
     work(release, clock, minutes=1)
     assert states(release) == [ItemState.IN_PROGRESS]
     clock.advance(POLLING_PERIOD.total_seconds())
@@ -160,7 +160,7 @@ def test_an_unsent_unknown_item_can_be_sent(
     story.work(release, minutes=3)
     Release.objects.filter(pk=release.pk).update(state=release_state, active_at=timezone.now())
     story.service.way = accepts
-    # A process that was suspended goes on.
+    # A suspended process continues.
     attempt = Operation.objects.get().attempts.get()
     Attempt.objects.update(outcome=Outcome.SENDING)
     assert end(attempt, result).outcome == result.outcome

@@ -1,4 +1,4 @@
-"""What follows a release: a rollback of what went live, a retry of what failed; one of each."""
+"""What follows a release: one rollback of what went live, and one retry of what failed."""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -30,7 +30,7 @@ def finished(release: Release) -> Release:
 
 
 def half_live(draft: Draft, service: ManyAudiences) -> Release:
-    """Make a finished release of two versions, of which one is live and the other has failed."""
+    """Make a finished release of two versions: one is live, the other failed."""
     live, failed = service.add(2)
     release = draft(keys=[live, failed])
     release.items.filter(audience_id=failed[1]).update(state=ItemState.FAILED)
@@ -67,7 +67,7 @@ def test_rolling_back_names_what_it_leaves_out(
 
 
 def rolled_back(service: PublishingAudiences, user: User, clock: Clock, count: int) -> Release:
-    """Publish a release of so many audiences, and start to roll it back."""
+    """Publish a release of `count` audiences, and start its rollback."""
     release = create_release(name="", note="", audiences=service.add(count), user=user)
     check_release(release)
     decide(release, user)

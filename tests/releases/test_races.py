@@ -1,4 +1,4 @@
-"""Decisions, checks and the worker at the same moment: what is judged is what is written."""
+"""Decisions, checks and the worker at the same moment: the judged state is the one written."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -138,7 +138,7 @@ def test_only_the_text_that_was_confirmed_is_scheduled(
         check.enter_context(held_at(before_statement(*LOCKS_A_RELEASE), check_release, release))
 
     def between(reach: Reach) -> None:
-        # A worker has read another text, and records it before the decision locks the release.
+        # A worker has read a different text, and records it before the decision locks the release.
         before_statement('"ledger_audiencerecord"', "FOR UPDATE")(begin_check)
         before_statement(*LOCKS_A_RELEASE, nth=2)(check.close)
         reach()
@@ -184,7 +184,7 @@ def test_a_canceled_rollback_is_made_again(
     [key] = service.audiences
     service.go_live(key, f"ver_{key[1]}_2")
     service.record()
-    # It can be canceled only while it waits for an approval.
+    # The rollback can be canceled only while it waits for an approval.
     new_rule(covers_rollbacks=True)
     first, _ = next_drafts.roll_back(held(release), paula)
     with held_at(before_commit(), decisions.cancel, first, paula):
@@ -207,7 +207,7 @@ def test_a_version_published_since_the_review_is_shown(
         for number in (2, 3)
     )
     forms = {address: filled_in(as_publisher, address) for address in (earlier, latest)}
-    # It was reviewed once more, and is recorded next.
+    # It was reviewed again, and the next step records it.
     with held_at(
         before_statement("approvals_approvalrule"), as_publisher.post, earlier, forms[earlier]
     ) as response:
@@ -286,7 +286,7 @@ def test_losing_the_right_during_a_read_holds_the_version(
 
     service.way = takes_long
     release = publish(2)
-    # The second version is read once more, as its check is too old once the first is sent.
+    # The second version is read again, as its check is too old after the first was sent.
     with held_at(before_response(fake_service, "/messages", nth=3), run_pending, "worker"):
         change(paula)
     work(release, clock, minutes=1)

@@ -1,4 +1,4 @@
-"""A restored database may have forgotten what a release has sent."""
+"""A restored database may lack what a release has sent."""
 
 import pytest
 from django.contrib.auth.models import User

@@ -1,4 +1,4 @@
-"""A typed date, time and zone become one instant, or a sentence."""
+"""A typed date, time and zone become one instant, or an error message."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -90,7 +90,7 @@ def test_an_impossible_moment_is_explained(
 
 @cache
 def transitions(name: str, first_year: int, last_year: int) -> list[datetime]:
-    """Return the instants in these years at which the offset of a zone changes."""
+    """Return the instants in these years when the offset of a zone changes."""
     zone, result = ZoneInfo(name), []
     after = datetime(first_year, 1, 1, tzinfo=UTC)
     while after.year <= last_year:
@@ -110,9 +110,9 @@ def transitions(name: str, first_year: int, last_year: int) -> list[datetime]:
 
 
 def check(name: str, local: datetime) -> None:
-    """Check one local time against the zone: the minutes that exist, and those that don’t.
+    """Check how a local time is parsed in a zone, also if it is skipped or occurs twice.
 
-    Independent of `fold`: the offsets of that day are tried one by one.
+    Tries the offsets of that day one by one, so it doesn't depend on `fold`.
     """
     zone = ZoneInfo(name)
     noon = local.replace(tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""What a worker does beside releases delays none of them, and is finished before it ends."""
+"""A worker's other tasks delay no release, and finish before the worker ends."""
 
 from threading import Event
 

@@ -1,4 +1,4 @@
-"""A change of saved views is in the feed: of the team's for everybody, of one's own for oneself."""
+"""Changes of team views are in the feed for everyone, changes of own views for their owner."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Two users who change different fields of one view at the same moment keep both changes."""
+"""If two users change different fields of a view at the same moment, both changes are saved."""
 
 import pytest
 from django.contrib.auth.models import User

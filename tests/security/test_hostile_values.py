@@ -1,4 +1,4 @@
-"""No value of a form field, a parameter or an ID in a URL is ever an internal error."""
+"""No value of a form field, a parameter or an ID in a URL causes an internal error."""
 
 import re
 from collections import defaultdict
@@ -61,7 +61,7 @@ VALUES = [
     b"%00",
     b"..",
 ]
-"""As sent: texts, numbers, URLs, JSON, dates, IDs, bytes that are no UTF-8."""
+"""Values as sent: texts, numbers, URLs, JSON, dates, IDs, invalid UTF-8."""
 IDS = {
     "page_id": "page_1",
     "audience_id": "aud_1",
@@ -72,12 +72,12 @@ IDS = {
     "secret": "guessed",
     "index": 0,
 }
-"""The parts of URLs; all other ones are 1."""
+"""Values for parts of URLs; all other parts are 1."""
 _READ = re.compile(r'\.get(?:list)?\("(\w+)"|(?:GET|POST|params)\["(\w+)"\]|_FIELD = "(\w+)"')
 
 
 class Cell(NamedTuple):
-    """One request: `name` gets the value, or all known names if it is ""."""
+    """One request. The field `name` gets the value, or all known fields if `name` is ""."""
 
     method: str
     path: str
@@ -87,7 +87,7 @@ class Cell(NamedTuple):
 
 @pytest.fixture
 def session(db: None, fake_service: FakeService) -> str:
-    """The session of Mia, who may do everything, with one of each object on record."""
+    """The session of Mia, who has every permission; one object of each kind is recorded."""
     fake_service.answer = answer
     now = timezone.now()
     seed_subscription()
@@ -115,7 +115,7 @@ def test_no_value_of_any_field_is_an_internal_error(
     forms = _forms(session)
     names = [*_names_in_code(), *{name for fields in forms.values() for name in fields}]
     failures = {}
-    # A run takes one of two hundred.
+    # A run takes one in two hundred.
     for cell in sampled(_cells(forms), pytestconfig, turn=0, of=200):
         fields = {name: value.encode() for name, value in forms.get(cell[:2], {}).items()}
         hostile = {cell.name: cell.value} if cell.name else dict.fromkeys(names, cell.value)
@@ -139,7 +139,7 @@ def test_an_announced_length_without_end_is_no_error(session: str) -> None:
 
 
 def _cells(forms: Forms) -> Iterator[Cell]:
-    """Yield every field of every form with every value, and every URL with all names at once."""
+    """Yield every field of every form with every value, and every URL with all fields at once."""
     for (method, path), fields in forms.items():
         yield from (Cell(method, path, name, value) for name in fields for value in VALUES)
     for pattern in URLS:
@@ -149,7 +149,7 @@ def _cells(forms: Forms) -> Iterator[Cell]:
 
 
 def _paths(name: str, converters: Any) -> Iterator[str]:
-    """Yield the URL of that name, and those with an odd ID or number in it."""
+    """Yield the URL of that name, and variants with an odd ID or number."""
     usual = {part: IDS.get(part, 1) for part in converters}
     yield reverse(name, kwargs=usual)
     for part in converters:
@@ -186,7 +186,7 @@ def _read_page(html: str, page: str, forms: Forms) -> None:
 
 
 def _names_in_code() -> set[str]:
-    """Return the names of fields and parameters that views read."""
+    """Return the names of fields and parameters in the code of views."""
     modules = Path(settings.BASE_DIR, "dashboard").glob("[aw][ce][cb]*/**/*.py")
     matches_by_module = (_READ.findall(module.read_text()) for module in modules)
     return {name for matches in matches_by_module for match in matches for name in match if name}
@@ -194,11 +194,11 @@ def _names_in_code() -> set[str]:
 
 _browser = Client(raise_request_exception=False)
 _quote = lru_cache(quote_plus)
-"""Three hundred fields have the same value, of up to 80 KB."""
+"""Cached, because three hundred fields have the same value of up to 80 KB."""
 
 
 def _send(session: str, cell: Cell, fields: dict[str, bytes]) -> Any:
-    """Send a request, and undo what it has changed."""
+    """Send a request and undo its changes."""
     _browser.cookies.clear()
     _browser.cookies[settings.SESSION_COOKIE_NAME] = session
     query, form = urlencode(fields, quote_via=_quote), "application/x-www-form-urlencoded"

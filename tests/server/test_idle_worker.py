@@ -1,9 +1,10 @@
-"""A worker with nothing to do costs next to nothing: all that it does in a minute is counted.
+"""A worker with nothing to do costs almost nothing: all queries of a minute are counted.
 
-Not in the time: that a process wakes up between its queries. A real `manage.py worker` took 9 to
-10 ms a minute on SQLite, and 15 to 17 on PostgreSQL (the CPU clock of the process, three minutes
-each, on two busy cores); with a query for each kind of work, 100 to 200 and 160 to 220. That is
-with the built-in API. A service elsewhere is called once a minute: then 15, and 22 on PostgreSQL.
+The counts leave out that a process wakes up between its queries. A real `manage.py worker` took 9
+to 10 ms a minute on SQLite, and 15 to 17 on PostgreSQL (CPU time of the process, three minutes
+each, on two busy cores). With a query for each kind of work, it took 100 to 200 and 160 to 220.
+That is with the built-in API. A service elsewhere is called once a minute: it took 15 on SQLite,
+and 22 on PostgreSQL.
 """
 
 from datetime import timedelta
@@ -34,7 +35,7 @@ from tests.support.seeding import seed_audiences, seed_pages
 
 
 class Worker:
-    """A worker, whose waits take no time and whose tasks run one after another."""
+    """A worker whose waits take no time and whose tasks run one after another."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.clocks: list[Clock] = [stopped(monkeypatch), advanced_by_hand(monkeypatch)]
@@ -43,7 +44,7 @@ class Worker:
         self.every_minute = [task for task in tasks if task.every_s and task.every_s <= 60]
 
     def check(self) -> float:
-        """Do what is due, and wait; return for how many seconds."""
+        """Do what is due and wait; return the wait in seconds."""
         tasks, pause_s = self.schedule.check()
         for task in tasks:
             task.run("idle", Event())
@@ -62,7 +63,7 @@ class Worker:
 
 @pytest.fixture
 def worker(settings: Any, vera: User, monkeypatch: pytest.MonkeyPatch) -> Worker:
-    """A worker that has done all that there was, with a thousand releases scheduled."""
+    """A worker that has nothing left to do, with a thousand scheduled releases."""
     settings.EMAIL_IS_ON = True
     seed_pages(wire.page())
     seed_audiences(*[wire.audience(audienceId=f"aud_{number}") for number in range(200)])
@@ -86,9 +87,9 @@ def worker(settings: Any, vera: User, monkeypatch: pytest.MonkeyPatch) -> Worker
 
 
 def test_an_idle_minute_takes_23_queries(worker: Worker) -> None:
-    """A check every 4 seconds, a heartbeat every 20, and 5 queries for what time brings.
+    """A check every 4 seconds, a heartbeat every 20, and 5 queries for tasks of every minute.
 
-    With each heartbeat, the clock of PostgreSQL is read.
+    On PostgreSQL, each heartbeat also reads the database's clock.
     """
     heartbeat = 2 if connection.vendor == "postgresql" else 1
     with CaptureQueriesContext(connection) as queries:

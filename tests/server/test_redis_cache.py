@@ -1,4 +1,4 @@
-"""A Redis that is away costs speed, and nothing else."""
+"""Without its Redis, Pressroom is slower, but everything works."""
 
 import json
 import os
@@ -106,7 +106,7 @@ def test_a_silent_service_is_retried_automatically(gate: Gate, clock: Clock) -> 
 
 @pytest.fixture
 def redis(settings: Any) -> Iterator[Redis]:
-    """The Redis that is the cache, as other releases see it."""
+    """A client of the cache's Redis, as other releases would use it."""
     with own_cache() as url:
         settings.CACHES = cache_at(url)
         with Redis.from_url(url) as redis:
@@ -114,7 +114,7 @@ def redis(settings: Any) -> Iterator[Redis]:
 
 
 class _Attack:
-    """A pickle that runs code when it is loaded."""
+    """An object whose pickle runs code when it is loaded."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return os.mkdir, (os.environ["ATTACKED"],)

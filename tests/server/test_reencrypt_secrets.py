@@ -21,7 +21,7 @@ MORE_THAN_A_BATCH = 501
 
 @pytest.fixture
 def encrypted() -> None:
-    """A secret in every column that has some, and more than a batch in one of them."""
+    """A secret in every column that can have one, and more than a batch in one of them."""
     set_signing_secret("of the receiver", by="Ada")
     signing.rotate(make_subscription().signing_secret, timezone.now())
     WebhookTarget.objects.bulk_create(
@@ -37,7 +37,7 @@ def encrypted() -> None:
 
 
 def stored() -> dict[str, str]:
-    """Return each encrypted text that is stored, by its place."""
+    """Return each stored encrypted text by its place."""
     columns = [
         field
         for model in apps.get_models()

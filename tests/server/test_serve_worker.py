@@ -1,7 +1,7 @@
-"""`manage.py serve` has a worker beside it, for exactly as long as it serves.
+"""`manage.py serve` runs a worker for exactly as long as it serves.
 
-With `--no-worker` it has none: `test_serving.py`. It ends with a server that is stopped:
-`test_server_stop.py`.
+`test_serving.py` tests `--no-worker`; `test_server_stop.py` tests that the worker ends with a
+stopped server.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What is done with a worker of the production server before it answers, and at its end."""
+"""What happens to a worker of the production server before its first response, and at its end."""
 
 import gc
 import json

@@ -62,7 +62,7 @@ def test_help_tells_the_defaults() -> None:
 def test_gunicorns_own_number_of_processes_does_not_matter(
     value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A server that starts in spite of one is in `test_serving.py`."""
+    """`test_serving.py` starts a server in spite of an invalid one."""
     monkeypatch.setenv("WEB_CONCURRENCY", value)
     monkeypatch.setattr(sys, "argv", ["manage.py", "serve", "--help"])
     with pytest.raises(SystemExit) as ended:

@@ -1,4 +1,4 @@
-"""Starting the production server: what stops it, what it collects, and that it answers."""
+"""Starting the production server: what prevents it, what it collects, and that it responds."""
 
 import fcntl
 import os
@@ -36,7 +36,7 @@ def test_a_missing_migration_stops_the_start_in_one_sentence() -> None:
 
 
 def test_a_silent_database_stops_the_start() -> None:
-    """PostgreSQL's driver writes several lines; on SQLite, one (`test_migrations.py`)."""
+    """PostgreSQL's driver writes several lines. SQLite writes one: see `test_migrations.py`."""
     address = "postgres://postgres@127.0.0.1:1/x"
     run = subprocess.run(
         [sys.executable, "manage.py", "serve", f"--port={free_port()}"],
@@ -144,7 +144,7 @@ class CutOff(StaticFiles):
             raise KeyboardInterrupt
         return super().compress_files(paths)
 """
-"""A storage that is stopped the first time, as soon as it has written the manifest."""
+"""A storage that is interrupted the first time, right after it has written the manifest."""
 
 
 def test_what_was_cut_off_while_compressing_is_collected_again(
@@ -179,7 +179,7 @@ def test_who_waited_for_another_to_collect_knows_the_files(tmp_path: Path) -> No
 
 
 def is_waited_for(lock: int) -> bool:
-    """Tell whether another thread waits for a lock that this one holds."""
+    """Return whether another thread is waiting for a lock that this one holds."""
     of_lock = f":{os.fstat(lock).st_ino} "
     locks = Path("/proc/locks").read_text().splitlines()
     return any("->" in lock and of_lock in lock for lock in locks)
@@ -205,9 +205,9 @@ def test_the_server_runs_without_a_worker_and_stops(tmp_path: Path) -> None:
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "DATABASE_URL": f"sqlite:///{tmp_path}/dashboard.sqlite3",
-        # As on most machines: what is written into a pipe is kept back until there is more of it.
+        # As on most machines, output to a pipe is buffered.
         "PYTHONUNBUFFERED": "",
-        # Gunicorn reads it while it is loaded, and would fail.
+        # Gunicorn reads it on import and would fail.
         "WEB_CONCURRENCY": "abc",
     }
     Dashboard(tmp_path, "http://127.0.0.1:1").prepare()
@@ -223,7 +223,7 @@ def test_the_server_runs_without_a_worker_and_stops(tmp_path: Path) -> None:
         workers = commands_with(f"--parent={server.pid}")
         misled = httpx.get(address, headers=misleading, timeout=20, verify=NO_TLS)
         server.send_signal(signal.SIGTERM)
-        # With nothing to finish it waits for nothing; else for up to 90 s.
+        # It stops at once if nothing is in progress; otherwise it waits for up to 90 s.
         code = server.wait(timeout=40)
 
     assert line == f"Pressroom is running on http://127.0.0.1:{port}/. Press Ctrl+C to stop.\n"

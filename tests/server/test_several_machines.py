@@ -1,4 +1,4 @@
-"""Two dashboards on one PostgreSQL and one Redis, behind a balancer, are one dashboard."""
+"""Two dashboards on one PostgreSQL and one Redis, behind a load balancer, act as one."""
 
 from collections.abc import Iterator
 

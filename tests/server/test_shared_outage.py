@@ -1,4 +1,4 @@
-"""An outage is the same for all processes: what one notices is on the pages of each."""
+"""All processes share an outage: what one notices is on the pages of all."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from tests.support.worker_processes import WorkerDashboard
 
 
 class Service:
-    """A service that is away until the test says so."""
+    """A service that is down until the test brings it up."""
 
     is_away = True
 
@@ -31,7 +31,7 @@ def test_what_a_worker_notices_is_on_the_pages_of_every_process(tmp_path: Path) 
         ):
 
             def banners() -> set[bool]:
-                # No page here calls the service.
+                # This page doesn't call the service.
                 return {'id="outage"' in browser.get("/releases/").text for _ in range(8)}
 
             dashboard.wait_until(lambda: banners() == {True})

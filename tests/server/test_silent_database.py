@@ -1,4 +1,4 @@
-"""A PostgreSQL that falls silent, without closing its connections, is not waited for."""
+"""Pressroom doesn't wait for a PostgreSQL that goes silent without closing its connections."""
 
 import os
 import socket
@@ -42,13 +42,13 @@ input()
 close_old_connections()
 run("the next connection", "SELECT 4")
 """
-"""Each line of its input is a step."""
+"""A script that takes a step for each line of its input."""
 
 pytestmark = pytest.mark.same_on_any_database
 
 
 class Proxy:
-    """Passes on to a database until it falls silent; it closes nothing."""
+    """Forwards to a database until it goes silent; it keeps the connections open."""
 
     def __init__(self, host: str, port: int) -> None:
         self.silent, self.closed = Event(), Event()

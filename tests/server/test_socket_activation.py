@@ -1,4 +1,4 @@
-"""The server on a socket that systemd holds: a restart loses no request."""
+"""The server on a socket of systemd: a restart loses no request."""
 
 import os
 import socket
@@ -27,7 +27,7 @@ os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
 def served_on(
     port: socket.socket, dashboard: Dashboard, folder: Path
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run the server on an open socket until the block ends; enter once it says it is ready."""
+    """Run the server on an open socket during the block, which starts once the server is ready."""
     log = folder / "log"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify, log.open("ab") as output:
         notify.bind(str(folder / f"notify-{dashboard.starts}"))

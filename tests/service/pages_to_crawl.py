@@ -1,4 +1,4 @@
-"""Pages and audiences as the service lists them to a crawler."""
+"""Pages and audiences as the service lists them for a crawl."""
 
 from tests.support import wire
 

@@ -1,4 +1,4 @@
-"""Deviations from the spec are counted, and break nothing."""
+"""Deviations from the spec are counted and break nothing."""
 
 from typing import Any
 

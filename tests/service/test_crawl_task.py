@@ -1,4 +1,4 @@
-"""A worker reads everything by itself: once, one at a time, and after a kill it continues."""
+"""A worker crawls by itself: once, only one worker at a time, and a killed crawl is continued."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -29,7 +29,7 @@ PAGES, PART = 6, 2
 
 @pytest.fixture
 def service(fake_service: FakeService, settings: Any) -> FakeService:
-    """A service with six pages, listed two at a time; nothing of it was read yet."""
+    """A service with six unread pages, listed two at a time."""
     settings.CRAWL_RATE = 1_000
     fake_service.answer = usual
     schedule_first_crawl(timezone.now())
@@ -48,7 +48,7 @@ def usual(request: httpx.Request) -> httpx.Response:
 
 
 def at(path: str, act: Callable[[], Any]) -> Answer:
-    """Do something when this path is first read, and respond with its result, or as usual."""
+    """Call `act` at the first read of this path; respond with its result, or as usual."""
     acted = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -61,7 +61,7 @@ def at(path: str, act: Callable[[], Any]) -> Answer:
 
 
 def read_since(service: FakeService, since: int = 0) -> list[str]:
-    """Return what was read: pages by id, and parts of the list by cursor."""
+    """Return what was read since request `since`: pages by id, and parts of the list by cursor."""
     return [
         request.url.path.split("/")[3]
         if request.url.path.endswith("/audiences")
@@ -192,14 +192,14 @@ def test_the_crawl_pauses_while_the_service_does_not_respond(
     service.answer = answer
     stop = StoppedInPause(lambda: response_text(as_viewer.get("/audiences/")))
     run_crawl("one", stop)
-    # The circuit is open after three calls without a response: none is sent until it closes.
+    # The circuit opens after three calls without a response. Nothing is sent until it closes.
     assert len(seen) == 3
     assert stop.pause_s == pytest.approx(5, abs=0.5)
     assert "loading the rest: 0 of 6 pages read. Paused: Request not sent:" in stop.page
 
 
 class StoppedInPause(Event):
-    """Is set as soon as a crawl waits for longer than its rate takes."""
+    """A stop event that is set as soon as a crawl waits longer than its rate requires."""
 
     def __init__(self, look: Callable[[], str]) -> None:
         super().__init__()

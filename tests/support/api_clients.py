@@ -1,4 +1,4 @@
-"""Clients whose fake service is a function, and one of each of the nine operations."""
+"""Clients of fake services, and an example call of each of the nine operations."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -55,17 +55,17 @@ def client_answering(
 
 
 def client_saying(*args: Any, **kwargs: Any) -> PublishingClient:
-    """Return a client whose service always answers this; arguments as for `httpx.Response`."""
+    """Return a client whose service always gives this response; arguments as `httpx.Response`."""
     return client_answering(lambda request: httpx.Response(*args, **kwargs))
 
 
 def client_of(url: str, **options: Any) -> PublishingClient:
-    """Return a client over the network, with a time limit that no busy machine meets by default."""
+    """Return a client over the network. Its default time limit is enough on a busy machine."""
     return PublishingClient(**{"base_url": url, "api_key": KEY, "timeout_s": 30.0} | options)
 
 
 def error_of(kind: type[ErrorT], call: Callable[..., object], *args: Any) -> ErrorT:
-    """Return the error of that kind which the call must end in."""
+    """Call the function, which must raise this kind of error; return the error."""
     with pytest.raises(kind) as caught:
         call(*args)
     return caught.value
@@ -75,6 +75,6 @@ def error_of(kind: type[ErrorT], call: Callable[..., object], *args: Any) -> Err
 def client_of_server(
     *scripts: Script, **options: Any
 ) -> Iterator[tuple[PublishingClient, SmallServer]]:
-    """Yield a client over the network and the small server it calls."""
+    """Yield a client over the network and the small server that it calls."""
     with serving(*scripts) as server, client_of(server.url, **options) as client:
         yield client, server

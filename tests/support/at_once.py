@@ -14,8 +14,8 @@ T = TypeVar("T")
 def at_once(count: int, do: Callable[[int], T]) -> list[T]:
     """Call `do(number)` in `count` threads that start together; return the results in order.
 
-    SQLite in memory has no busy timeout, so it refuses a second writer: the calls that it refuses
-    are made again together. If all have refused one another, the first is made again alone.
+    SQLite in memory has no busy timeout, so it refuses a second writer. The refused calls are
+    made again together. If all calls were refused, the first one is made again alone.
     """
     results: dict[int, T] = {}
     while left := [number for number in range(count) if number not in results]:
@@ -24,7 +24,7 @@ def at_once(count: int, do: Callable[[int], T]) -> list[T]:
 
 
 def _start_together(numbers: Sequence[int], do: Callable[[int], T]) -> dict[int, T]:
-    """Return the results of the calls that the database has not refused, by number."""
+    """Return the results of the calls that the database did not refuse, by number."""
     start = Barrier(len(numbers))
 
     def run(number: int) -> dict[int, T]:

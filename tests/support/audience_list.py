@@ -1,4 +1,4 @@
-"""The list of audiences: its rows as the service returns them, and as a page shows them."""
+"""The list of audiences: its rows from the service, and on a page."""
 
 from typing import Any
 

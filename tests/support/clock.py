@@ -15,17 +15,16 @@ from dashboard.clock import correct_by, correction
 
 @dataclass
 class Clock:
-    """A clock, so many seconds ahead of another."""
+    """A clock that is `ahead_s` seconds ahead of another."""
 
     ahead_s: float = 0.0
 
     def advance(self, seconds: float) -> None:
-        """Advance the clock."""
         self.ahead_s += seconds
 
 
 def advanced_by_hand(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Replace `time.monotonic` by a clock, for the rest of a test."""
+    """Replace `time.monotonic` by a clock that the test can advance, for the rest of the test."""
     clock, real = Clock(), time.monotonic
     monkeypatch.setattr(time, "monotonic", lambda: real() + clock.ahead_s)
     return clock
@@ -34,9 +33,9 @@ def advanced_by_hand(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def stopped(
     monkeypatch: pytest.MonkeyPatch, *, at: datetime | None = None, tick_s: float = 0
 ) -> Clock:
-    """Stop `timezone.now` for the rest of a test; it goes on where the test advances it.
+    """Stop `timezone.now` for the rest of the test, which can advance it.
 
-    With `tick_s`, each reading of it takes that long.
+    Each reading advances it by `tick_s` seconds.
     """
     clock, start = Clock(), at or timezone.now()
 
@@ -51,7 +50,7 @@ def stopped(
 
 @contextmanager
 def corrected_by(difference: timedelta) -> Iterator[None]:
-    """Let the database's clock be so far ahead of this machine's during the block."""
+    """During the block, treat the database's clock as this far ahead of the machine's."""
     before = correction()
     correct_by(difference)
     try:
@@ -62,9 +61,9 @@ def corrected_by(difference: timedelta) -> Iterator[None]:
 
 @contextmanager
 def on_server_ahead(seconds: float) -> Iterator[None]:
-    """Run the block on a server whose clock is so far ahead of the database's, as it has measured.
+    """Run the block on a server that has measured its clock as ahead of the database's.
 
-    Threads that others have started run on that server, too.
+    Other threads run on that server, too.
     """
     ahead, of_day = timedelta(seconds=seconds), timezone.now
     with pytest.MonkeyPatch.context() as server, corrected_by(correction() - ahead):
@@ -74,7 +73,7 @@ def on_server_ahead(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def database_ahead(seconds: float) -> Iterator[None]:
-    """Advance the clock of PostgreSQL, as this thread's connection reads it during the block."""
+    """Advance PostgreSQL's clock for this thread's connection during the block."""
     with corrected_by(correction()), connection.cursor() as cursor:
         cursor.execute(
             "CREATE SCHEMA ahead;"

@@ -1,4 +1,4 @@
-"""Exports, as a spreadsheet reads them."""
+"""Exports as a spreadsheet reads them."""
 
 import csv
 import io
@@ -9,7 +9,7 @@ from dashboard.web.ui.csv import BYTE_ORDER_MARK
 
 
 def csv_lines(client: Client, url: str) -> list[list[str]]:
-    """Return the lines of an export, the names of its columns first."""
+    """Return the lines of an export, with the column names first."""
     response = client.get(url)
     assert response.status_code == 200
     assert response["Content-Type"] == "text/csv; charset=utf-8"
@@ -20,6 +20,6 @@ def csv_lines(client: Client, url: str) -> list[list[str]]:
 
 
 def csv_rows(client: Client, url: str) -> list[dict[str, str]]:
-    """Return the rows of an export, by the names of its columns."""
+    """Return the rows of an export, by column name."""
     header, *lines = csv_lines(client, url)
     return [dict(zip(header, line, strict=False)) for line in lines]

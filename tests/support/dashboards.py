@@ -1,6 +1,6 @@
 """Dashboards as separate processes, with a service of the test.
 
-Nothing here uses the ORM: the dashboard's data is read over HTTP.
+Nothing here uses the ORM; data is read over HTTP or by SQL.
 """
 
 import re
@@ -29,9 +29,9 @@ INSTALL = """from django.core.management import call_command as run
 run("migrate", verbosity=0)
 root = {"username": "root", "email": "root@kestrel.example"}
 run("createsuperuser", interactive=False, verbosity=0, **root)"""
-"""Both in one process, as starting one takes a second."""
+"""Runs both commands in one process, because starting a process takes a second."""
 PREPARED_POSTGRES = "prepared-postgres"
-"""The file of a run with the name of the PostgreSQL database that is copied."""
+"""File of a run that has the name of the PostgreSQL database to copy."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -41,7 +41,7 @@ class _Server(ThreadingHTTPServer):
 
 @contextmanager
 def over_http(service: Answer) -> Iterator[str]:
-    """Serve the service on a local port; on a transport error close the connection."""
+    """Serve the service on a local port; yield its URL. A transport error closes the connection."""
 
     class Handler(BaseHTTPRequestHandler):
         def handle_any(self) -> None:
@@ -73,7 +73,7 @@ def over_http(service: Answer) -> Iterator[str]:
 
 
 class Dashboard:
-    """A dashboard with its own database, which can be started repeatedly."""
+    """A dashboard with its own database. It can be started repeatedly."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Dashboard:
             "SERVICE_URL": service_url,
             "SERVICE_API_KEY": "a-key-of-the-tests",
             "SERVICE_TIMEOUT_S": str(timeout_s),
-            # A worker calls the service for what a test is about, and for nothing else.
+            # No crawls, so that a worker calls the service only for the test's subject.
             "CRAWL_RATE": "0",
             "DJANGO_SUPERUSER_PASSWORD": "root",
         }
@@ -105,7 +105,7 @@ class Dashboard:
     def prepare(self) -> None:
         """Create the tables and the superuser root.
 
-        A run of the suite creates them once on either database, and copies that.
+        A run of the suite creates them once per kind of database, and copies the result.
         """
         if not is_a_run():
             self._install()
@@ -123,7 +123,7 @@ class Dashboard:
         threads: int = 8,
         has_worker: bool = False,
     ) -> AbstractContextManager[Running]:
-        """Run it until the block ends; two at once share the database."""
+        """Run the dashboard until the block ends. Two servers at once share the database."""
         self.starts += 1
         port = port or free_port()
         size = [f"--processes={processes}", f"--threads={threads}"]
@@ -138,13 +138,13 @@ class Dashboard:
         )
 
     def lets_a_minute_pass(self) -> None:
-        """Date attempts and claims back a minute, as if their time had passed."""
+        """Date attempts and claims back by a minute, as if it had passed."""
         earlier = "datetime({}, '-1 minute')" if self.is_on_sqlite else "{} - interval '1 minute'"
         self.execute(f"UPDATE ledger_attempt SET sent_at = {earlier.format('sent_at')}")
         self.execute(f"UPDATE releases_release SET wake_at = {earlier.format('wake_at')}")
 
     def outcomes(self) -> list[str]:
-        """Return the outcome of each operation on record, oldest first."""
+        """Return the outcome of each recorded operation, oldest first."""
         rows = self.execute("SELECT outcome FROM ledger_operation ORDER BY id")
         return [outcome for (outcome,) in rows]
 
@@ -155,7 +155,7 @@ class Dashboard:
 
     @property
     def is_on_sqlite(self) -> bool:
-        """Whether its database is a file."""
+        """Whether the database is SQLite."""
         return self.env["DATABASE_URL"].startswith("sqlite:")
 
     def execute(self, statement: str) -> list[tuple[Any, ...]]:
@@ -172,7 +172,7 @@ class Dashboard:
         self._install(DATABASE_URL=f"sqlite:///{file}")
 
     def _install_in_postgres(self, file: Path) -> None:
-        """Install in a database that `drop_prepared` drops; write its name to the file."""
+        """Install in a new database and write its name to the file. `drop_prepared` drops it."""
         with own_database(is_kept=True) as url:
             self._install(DATABASE_URL=url)
         file.write_text(url.rpartition("/")[2])
@@ -183,7 +183,7 @@ class Dashboard:
 
 
 def drop_prepared() -> None:
-    """Drop the PostgreSQL database that the run has copied, if it has."""
+    """Drop the PostgreSQL database that the run copied, if there is one."""
     if file := find_made(PREPARED_POSTGRES):
         drop_database(file.read_text())
 
@@ -197,7 +197,7 @@ def hidden(page: httpx.Response, name: str) -> str:
 
 @contextmanager
 def logged_in(dashboard: Running) -> Iterator[httpx.Client]:
-    """Return an HTTP client that is logged in as root."""
+    """Yield an HTTP client that is logged in as root."""
     headers = {"Referer": f"{dashboard.url}/"}
     with httpx.Client(
         base_url=dashboard.url, headers=headers, follow_redirects=True, timeout=60

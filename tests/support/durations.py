@@ -1,4 +1,4 @@
-"""Durations and their texts, the same in the server and in relative-times.js."""
+"""Durations and their texts, which are the same on the server and in relative-times.js."""
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 AGES = {
@@ -18,4 +18,4 @@ AGES = {
     45 * DAY + 6 * HOUR: "45 days 6 h",
     1204 * DAY: "1204 days 0 h",
 }
-"""In seconds, at and around every change of format."""
+"""Texts by duration in seconds, at and around every change of format."""

@@ -28,7 +28,7 @@ PAGE_BODY: dict[str, Any] = {
 
 
 def ago(**duration: float) -> str:
-    """Return a mark of a past time."""
+    """Return the mark of a past time."""
     return write_mark(timezone.now() - timedelta(**duration))
 
 

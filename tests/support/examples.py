@@ -1,6 +1,6 @@
-"""JSON of every resource, written out by hand from the spec: each field it names, once.
+"""JSON of every resource, copied from the spec by hand, with every field of the spec once.
 
-Where a test needs one that is merely believable, `tests/support/wire.py` has it.
+`tests/support/wire.py` has shorter, realistic objects for other tests.
 """
 
 from typing import Any

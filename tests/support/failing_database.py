@@ -37,7 +37,7 @@ class LostDatabase:
 
 @contextmanager
 def losable_database() -> Iterator[LostDatabase]:
-    """Return a switch to lose the database in the middle of a request."""
+    """Yield a switch to lose the database in the middle of a request."""
     database = LostDatabase()
     with connection.execute_wrapper(database):
         yield database

@@ -1,6 +1,6 @@
-"""A fake service: a transport whose responses are set by the test.
+"""A fake service: a transport whose responses the test sets.
 
-It is configured by SERVICE_TRANSPORT, like the embedded API.
+SERVICE_TRANSPORT selects it, as it selects the embedded API.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ class FakeService:
     sent: list[httpx.Request] = field(default_factory=list)
 
     def answers(self, *args: Any, **kwargs: Any) -> None:
-        """Return the same response to every request; arguments are those of `httpx.Response`."""
+        """Return the same response to every request; arguments as `httpx.Response`."""
         self.answer = lambda request: httpx.Response(*args, **kwargs)
 
     def fails(self, error: type[httpx.TransportError], message: str = "failed") -> None:
@@ -36,7 +36,7 @@ class FakeServiceTransport(httpx.BaseTransport):
     """Pass each request to the test's fake service."""
 
     service = FakeService()
-    """That of the test that runs; the fixture `fake_service` sets a new one."""
+    """The running test's service; the fixture `fake_service` sets a new one."""
 
     @classmethod
     def for_dashboard(cls) -> tuple[str, str, httpx.BaseTransport]:

@@ -1,4 +1,4 @@
-"""What is added to the change feed, and writers that add to it one step at a time."""
+"""Entries of the change feed, and writers that add to it one step at a time."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,13 +14,13 @@ T = TypeVar("T")
 
 
 class FeedWriter:
-    """Begins a transaction, adds entries, and ends it, when the test says so."""
+    """Begins a transaction, adds entries and ends it when the test says so."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1)
         self._transaction: transaction.Atomic | None = None
         self.uncommitted: list[str] = []
-        """The ids of the entries of the open transaction."""
+        """Page ids of the entries in the open transaction."""
 
     @property
     def is_open(self) -> bool:
@@ -65,7 +65,7 @@ def feed_writers(count: int) -> Iterator[list[FeedWriter]]:
 
 
 def poll_all(cursor: str | None) -> feed.Changes:
-    """Poll once nothing is held back, as by transactions of other tests on the same server."""
+    """Wait until nothing is held back, as by other tests' transactions on the server, and poll."""
     while (held_s := feed.changes_since(None).delay_s) is not None:
         assert held_s < 60, "held back for too long"
     return feed.changes_since(cursor)
@@ -73,7 +73,7 @@ def poll_all(cursor: str | None) -> feed.Changes:
 
 @contextmanager
 def added_to_feed() -> Iterator[list[FeedEntry]]:
-    """Yield a list that has the entries of the block once that has ended."""
+    """Yield a list that is filled with the block's entries when the block ends."""
     entries: list[FeedEntry] = []
     last = FeedEntry.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
     yield entries
@@ -81,7 +81,7 @@ def added_to_feed() -> Iterator[list[FeedEntry]]:
 
 
 def facts(entries: list[FeedEntry]) -> list[tuple[str, ...]]:
-    """Return the kind of each entry and the ids that it has."""
+    """Return the kind and the ids of each entry."""
     return [
         (entry.kind, *filter(None, (entry.page_id, entry.audience_id, entry.object_id)))
         for entry in entries

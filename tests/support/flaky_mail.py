@@ -1,4 +1,4 @@
-"""An e-mail backend that is away, or kills the worker that uses it, when a test wants it."""
+"""An e-mail backend that a test can make unreachable, or kill the worker that uses it."""
 
 from collections.abc import Sequence
 
@@ -7,19 +7,19 @@ from django.core.mail.backends.base import BaseEmailBackend
 
 
 class KilledError(BaseException):
-    """The worker's process is gone."""
+    """Raised to end a worker as if its process were killed."""
 
 
 class FlakyBackend(BaseEmailBackend):
-    """Takes messages; the state is shared, as each message has a backend of its own."""
+    """Accepts messages. The state is on the class, as each message gets a new backend."""
 
     received: list[EmailMessage] = []
     is_away = False
     kills = False
-    """Whether it kills the worker after it has taken the next message."""
+    """Whether to kill the worker after accepting the next message."""
 
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
-        """Take messages, or raise what a mail server that is away causes."""
+        """Accept messages. Raises ConnectionRefusedError if the server is away."""
         if self.is_away:
             raise ConnectionRefusedError
         self.received.extend(email_messages)
@@ -30,5 +30,4 @@ class FlakyBackend(BaseEmailBackend):
 
     @classmethod
     def reset(cls) -> None:
-        """Forget everything."""
         cls.received, cls.is_away, cls.kills = [], False, False

@@ -1,7 +1,7 @@
-"""Scripts in processes that begin with libraries loaded, forked off a server.
+"""Scripts in processes that are forked from a server with the libraries loaded.
 
-To load them anew costs half a second of processor time for each of some seventy processes. What
-depends on the settings is loaded by each process, from its own environment.
+Loading them takes half a second of processor time for each of some seventy processes. Each process
+loads what depends on the settings itself, from its own environment.
 """
 
 import gc
@@ -52,7 +52,7 @@ LIBRARIES = [
     "whitenoise.storage",
     __name__,
 ]
-"""Modules that read neither settings nor the environment while they are loaded."""
+"""Modules that read neither settings nor the environment on import."""
 
 _forking = multiprocessing.get_context("forkserver")
 _forking.set_forkserver_preload(LIBRARIES)
@@ -66,21 +66,21 @@ class Forked:
         self._process = _forking.Process(target=_run, args=arguments, daemon=True)
         self._process.start()
         self.pid = self._process.pid or 0
-        # Two threads of a test may wait for the end, and the status can be read once.
+        # Two threads of a test may wait for the end, but the status can be read only once.
         self._lock = Lock()
 
     @property
     def returncode(self) -> int | None:
-        """Its exit status if it has ended."""
+        """Exit status; None while it runs."""
         with self._lock:
             return self._process.exitcode
 
     def poll(self) -> int | None:
-        """Return its exit status if it has ended."""
+        """Return the exit status; None while it runs."""
         return self.returncode
 
     def wait(self, timeout_s: float) -> int:
-        """Wait for its end and return its exit status. Raises TimeoutExpired."""
+        """Wait until it ends; return the exit status. Raises TimeoutExpired."""
         connection.wait([self._process.sentinel], timeout_s)
         status = self.returncode
         if status is None:
@@ -88,7 +88,7 @@ class Forked:
         return status
 
     def send_signal(self, number: int) -> None:
-        """Send it a signal, unless it has ended."""
+        """Send a signal unless it has ended."""
         if self.poll() is None:
             os.kill(self.pid, number)
 
@@ -102,8 +102,8 @@ class Forked:
 
 
 def _run(command: list[str], env: dict[str, str], log: str) -> None:
-    """Run a script in a session of its own, with its output in the log."""
-    gc.freeze()  # Nothing that was loaded is garbage.
+    """Run a script in a new process session, with its output in the log."""
+    gc.freeze()  # Nothing loaded so far is garbage.
     os.setsid()
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(output, sys.stdout.fileno())

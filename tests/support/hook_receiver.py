@@ -1,4 +1,4 @@
-"""A real HTTP receiver of webhooks on loopback, which can be killed and started again."""
+"""A real HTTP receiver of webhooks on loopback, which can be stopped and restarted."""
 
 import json
 from collections.abc import Iterator
@@ -23,14 +23,14 @@ class Received(NamedTuple):
 
 
 class HookReceiver:
-    """Receives webhooks while it runs; each is in `received`, the earliest first."""
+    """Receives webhooks while it runs; `received` has them, earliest first."""
 
     def __init__(self) -> None:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}/hook"
         self.received: list[Received] = []
         self.responses: list[tuple[int, dict[str, str]]] = []
-        """What it responds to the next requests, instead of 204."""
+        """Status and headers for the next requests, instead of 204."""
         self._server: ThreadingHTTPServer | None = None
 
     def start(self) -> None:
@@ -55,7 +55,7 @@ class HookReceiver:
         Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
     def stop(self) -> None:
-        """Be away."""
+        """Stop listening."""
         if self._server:
             self._server.shutdown()
             self._server.server_close()

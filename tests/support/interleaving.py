@@ -1,11 +1,11 @@
-"""Hold one thread at a named point while another goes on, so that a race happens in every run.
+"""Hold one thread at a point while another continues, so that a race happens in every run.
 
     with held_at(before_statement("INSERT INTO", "ledger_pagerecord"), record_page, older):
         record_page(newer)
     assert PageRecord.objects.get().name == "newer"
 
-The test needs transactions of its own (`django_db(transaction=True)`). SQLite has one writer: do
-not write while a thread is held inside a transaction.
+The test needs its own transactions (`django_db(transaction=True)`). SQLite has one writer, so
+don't write while a thread is held inside a transaction.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,11 +22,11 @@ from django.db import connection, connections
 from tests.support.fake_service import FakeService
 
 PATIENCE_S = 20
-"""How long a thread is waited for; nothing waits this long unless the test fails."""
+"""Longest wait for a thread. Only a failing test waits this long."""
 
 Reach = Callable[[], None]
 Point = Callable[[Reach], None]
-"""Called in the thread before it starts; arranges that it calls `reach` at the point."""
+"""Called in the thread before the function. Makes the thread call `reach` at the point."""
 
 
 def before_statement(*texts: str, nth: int = 1) -> Point:
@@ -89,7 +89,7 @@ def between_transactions() -> Point:
 
 
 def before_commit(nth: int = 1) -> Point:
-    """Return the point at which the thread's nth transaction has done everything but commit."""
+    """Return the point where the thread's nth transaction has done everything but commit."""
 
     def arrange(reach: Reach) -> None:
         left, commit = nth, connection.commit
@@ -107,7 +107,7 @@ def before_commit(nth: int = 1) -> Point:
 
 
 def before_response(service: FakeService, path: str, nth: int = 1) -> Point:
-    """Return the point at which the service has done what was requested, but not responded."""
+    """Return the point where the service has handled the request but not responded."""
 
     def arrange(reach: Reach) -> None:
         left, answer = nth, service.answer
@@ -127,9 +127,9 @@ def before_response(service: FakeService, path: str, nth: int = 1) -> Point:
 
 
 def begun(point: Point, function: Callable[..., Any], *args: Any) -> Future[Any]:
-    """Start a function in a thread, and return once it has reached the point; it is not held.
+    """Start a function in a thread, and return once it reaches the point; don't hold it there.
 
-    Use it for a thread that is about to wait for a lock that `held_at` has another one hold.
+    Use it for a thread that is about to wait for a lock of a thread in `held_at`.
     """
     reached = Event()
 
@@ -150,10 +150,10 @@ def begun(point: Point, function: Callable[..., Any], *args: Any) -> Future[Any]
 
 @contextmanager
 def held_at(point: Point, function: Callable[..., Any], *args: Any) -> Iterator[Future[Any]]:
-    """Run a function in a thread up to the point; it goes on when the block ends.
+    """Run a function in a thread up to the point, and continue it when the block ends.
 
-    Yields the future of its result. Afterwards it is done: an error of the function is raised.
-    Raises AssertionError if the function never reaches the point.
+    Yields the future of its result, which is done after the block. Raises the function's error, and
+    AssertionError if the function never reaches the point.
     """
     reached, released = Event(), Event()
 
@@ -162,7 +162,7 @@ def held_at(point: Point, function: Callable[..., Any], *args: Any) -> Iterator[
         assert released.wait(PATIENCE_S), "the test did not let the thread go on"
 
     def run() -> Any:
-        # A new connection, so that what a point changes of it ends with the thread.
+        # A new connection, so that what a point changes on it ends with the thread.
         connections.close_all()
         try:
             point(reach)
@@ -185,12 +185,12 @@ def held_at(point: Point, function: Callable[..., Any], *args: Any) -> Iterator[
 
 
 class KilledError(BaseException):
-    """The process of a thread is gone."""
+    """Raised to end a thread as if its process were killed."""
 
 
 @dataclass(eq=False)
 class Actor:
-    """A function in a thread of its own, which goes on when it is its turn."""
+    """A function in its own thread, which continues when it is its turn."""
 
     name: str
     thread: Thread
@@ -200,21 +200,21 @@ class Actor:
 
 
 class Turns:
-    """Runs functions in threads of which one goes at a time, as chance has it.
+    """Runs functions in threads, one at a time, in random order.
 
-    The same seed gives the same order. A thread may lose its turn at each of its points, so where
-    it begins a transaction, and where the test calls `reach` for it.
+    The same seed gives the same order. A thread may lose its turn where it begins a transaction,
+    and where the test calls `reach` for it.
     """
 
     def __init__(self, random: Random, *, on_turn: Callable[[Actor | None], None]) -> None:
         self._random, self._on_turn = random, on_turn
         self._is_over = Semaphore(0)
         self.actors: list[Actor] = []
-        """Those that have begun and not ended, in the order in which they began."""
+        """Actors that have begun and not ended, in the order in which they began."""
         self.current: Actor | None = None
 
     def begin(self, name: str, function: Callable[[], object]) -> Actor:
-        """Start a function in a thread, which waits for its first turn."""
+        """Start a function in a thread that waits for its first turn."""
 
         def run() -> None:
             connections.close_all()
@@ -239,7 +239,7 @@ class Turns:
         return actor
 
     def reach(self, probability: float = 1.0) -> None:
-        """Let another one go on, perhaps. Nothing if no actor calls it, but the test itself."""
+        """Let another actor continue with this probability; do nothing if no actor calls it."""
         actor = self.current
         if actor is None or actor.thread is not current_thread():
             return
@@ -251,7 +251,7 @@ class Turns:
 
     @contextmanager
     def uninterrupted(self) -> Iterator[None]:
-        """Let the current one keep its turn in the block."""
+        """Let the current actor keep its turn in the block."""
         current, self.current = self.current, None
         try:
             yield
@@ -259,7 +259,7 @@ class Turns:
             self.current = current
 
     def go_on(self, actor: Actor) -> None:
-        """Let an actor go on until it loses its turn. Raises its error, if it has ended in one."""
+        """Let an actor continue until it loses its turn. Raises its error if it failed."""
         self.current = actor
         self._on_turn(actor)
         actor.turn.release()
@@ -270,7 +270,7 @@ class Turns:
             raise actor.error
 
     def kill(self, actor: Actor) -> None:
-        """End an actor where it is."""
+        """End an actor at its current point."""
         actor.is_killed = True
         self.go_on(actor)
 

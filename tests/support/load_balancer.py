@@ -1,6 +1,6 @@
-"""A load balancer for tests: each request goes to the next server.
+"""A load balancer for tests, which sends each request to the next server.
 
-Responses close the connection, as a kept-alive one would always lead to the same server.
+Responses close the connection, because a kept-alive one would always use the same server.
 """
 
 import socket

@@ -1,4 +1,4 @@
-"""A real SMTP server on loopback, which can be killed and started again on the same port."""
+"""A real SMTP server on loopback, which can be stopped and restarted on the same port."""
 
 import socket
 from collections.abc import Iterator
@@ -15,22 +15,22 @@ from tests.support.processes import free_port
 
 
 class MailServer:
-    """Receives e-mails while it runs; each is in `received`, the earliest first."""
+    """Receives e-mails while it runs; `received` has them, earliest first."""
 
     def __init__(self) -> None:
         self.port = free_port()
         self.received: list[EmailMessage] = []
         self.responses: list[str] = []
-        """What it says to the next messages, instead of accepting them."""
+        """Responses to the next messages, instead of accepting them."""
         self._controller: Controller | None = None
 
     @property
     def url(self) -> str:
-        """For EMAIL_URL."""
+        """Value for EMAIL_URL."""
         return f"smtp://127.0.0.1:{self.port}"
 
     async def handle_DATA(self, server: Any, session: Session, envelope: Envelope) -> str:  # noqa: N802  # named by aiosmtpd
-        """Take a message, or say what the test wants."""
+        """Accept a message, or give the response that the test set."""
         if self.responses:
             return self.responses.pop(0)
         content = cast("bytes", envelope.content)
@@ -45,20 +45,20 @@ class MailServer:
         self._controller.start()
 
     def stop(self) -> None:
-        """Be away."""
+        """Stop listening."""
         if self._controller:
             self._controller.stop()
             self._controller = None
 
     @property
     def subjects(self) -> list[str]:
-        """The subjects of what was received."""
+        """Subjects of the received messages."""
         return [delivery["Subject"] for delivery in self.received]
 
 
 @contextmanager
 def dribbling_mail_server(*, at_most_s: float) -> Iterator[int]:
-    """Run a server that greets with a byte at a time, and return its port."""
+    """Run a server that sends its greeting one byte at a time; yield its port."""
     ended = Event()
 
     def serve(listener: socket.socket) -> None:

@@ -1,4 +1,4 @@
-"""A fake service with any pages and audiences; a test changes them as others would."""
+"""A fake service with any pages and audiences, which tests change as other users would."""
 
 import threading
 import time
@@ -21,7 +21,7 @@ Key = tuple[str, str]
 
 @dataclass
 class Load:
-    """The requests that are served at the same time."""
+    """Counts requests that are served at the same time."""
 
     url: str = ""
     now: int = 0
@@ -43,23 +43,23 @@ class Load:
 
 @dataclass
 class ManyAudiences:
-    """Pages with audiences, each with a draft over a live version unless a test differs."""
+    """Pages with audiences, each by default with a draft over a live version."""
 
     pages: dict[str, dict[str, Any]] = field(default_factory=dict)
     audiences: dict[Key, dict[str, Any]] = field(default_factory=dict)
     pending: dict[Key, list[str]] = field(default_factory=dict)
-    """The ids of pending changes of audiences with a conversation."""
+    """Ids of the pending changes of audiences with a conversation."""
     responses: dict[str, httpx.Response | httpx.TransportError] = field(default_factory=dict)
-    """In place of the usual ones, by path."""
+    """Responses or errors to return instead of the usual ones, by path."""
     paths: list[str] = field(default_factory=list)
-    """Of the requests, in order."""
+    """Paths of the requests, in order."""
     before: Callable[[], object] = lambda: None
     """Called before each response."""
     has_more: bool = False
     """Whether lists of audiences are truncated."""
 
     def add(self, count: int = 1, *, page_id: str = "page_1", **differs: Any) -> list[Key]:
-        """Add audiences to a page, record them as a read would, and return their keys."""
+        """Add audiences to a page and record them as a read would; return their keys."""
         self.pages.setdefault(page_id, wire.page(pageId=page_id, name=f"Name of {page_id}"))
         keys = []
         for _ in range(count):
@@ -104,7 +104,7 @@ class ManyAudiences:
 
     @contextmanager
     def served(self) -> Iterator["Load"]:
-        """Serve this on a socket, and measure how many requests are served at the same time."""
+        """Serve this on a socket, and count requests that are served at the same time."""
         load = Load()
 
         class Handler(BaseHTTPRequestHandler):

@@ -1,7 +1,7 @@
-"""Samples of large matrices of tests: without `--exhaustive`, each value of each parameter once.
+"""Samples of large test matrices: without `--exhaustive`, each parameter value is used once.
 
-Of a test marked `matrix(cells=1)` a run takes one cell, another one in another run. The seed of a
-sample is printed at the end of a run; `--matrix-seed` repeats it.
+A run takes one random cell of a test marked `matrix(cells=1)`. The seed of a sample is printed at
+the end of a run; `--matrix-seed` repeats it.
 """
 
 from collections import defaultdict
@@ -15,7 +15,7 @@ Cell = TypeVar("Cell")
 
 
 def sample(items: Iterable[pytest.Item], seed: int) -> set[pytest.Item]:
-    """Return the cells of each test marked `matrix` that a run takes."""
+    """Return the cells that a run takes of each test marked `matrix`."""
     matrices = defaultdict(list)
     for item in items:
         if isinstance(item, pytest.Function) and item.get_closest_marker("matrix"):
@@ -35,9 +35,9 @@ def _parameters(cell: pytest.Function) -> set[tuple[str, int]]:
 
 
 def sampled(cells: Iterable[Cell], config: pytest.Config, *, turn: int, of: int) -> list[Cell]:
-    """Return what one of so many turns takes of the cells: over all of them, each is taken once.
+    """Return one turn's share of the cells; `of` turns together take each cell once.
 
-    With `--exhaustive`, every turn takes all.
+    With `--exhaustive`, every turn takes all cells.
     """
     order = sorted(cells)  # type: ignore[type-var]  # texts, or tuples of them
     if config.getoption("exhaustive"):
@@ -47,7 +47,7 @@ def sampled(cells: Iterable[Cell], config: pytest.Config, *, turn: int, of: int)
 
 
 def covering(cells: Sequence[Cell], values_of: Callable[[Cell], set[Any]], seed: int) -> list[Cell]:
-    """Go through the cells in random order and keep each that holds a value not yet seen."""
+    """Go through the cells in random order and keep each that has a new value."""
     seen: set[Any] = set()
     taken = []
     for cell in Random(seed).sample(cells, len(cells)):

@@ -12,13 +12,13 @@ from dashboard.web.shell.urls import urlpatterns
 
 @dataclass(frozen=True)
 class NamedURL:
-    """A URL name, with the converters of its whole path."""
+    """A URL name with the converters of its whole path."""
 
     name: str
     converters: dict[str, Any] = field(repr=False)
 
     def __str__(self) -> str:
-        """Return the name, used in test ids."""
+        """Return the name for test ids."""
         return self.name
 
 

@@ -16,7 +16,7 @@ AT = ("page_1", "aud_1")
 def serve(
     fake_service: FakeService, *audiences: dict[str, Any], page: dict[str, Any] | None = None
 ) -> None:
-    """Let the service return these audiences and the page."""
+    """Make the service return these audiences and the page."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("/audiences"):

@@ -1,4 +1,4 @@
-"""Operations on record, as a publish leaves them."""
+"""Recorded operations, as after a publish."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -35,7 +35,7 @@ def operation(actor: User, key: str, **differs: Any) -> Operation:
 
 
 def operations(actor: User, keys: Sequence[str], *, apart: timedelta = timedelta()) -> None:
-    """Record equal publishes, each so much older than the one before."""
+    """Record equal publishes; each is older than the previous one by `apart`."""
     first = operation(actor, keys[0])
     attempt = first.attempts.get()
     operations = Operation.objects.bulk_create(

@@ -1,4 +1,4 @@
-"""The form that creates a page, in a user's browser, and what is typed into it."""
+"""The form to create a page in a user's browser, and values for it."""
 
 import json
 from typing import Any, Self
@@ -41,7 +41,7 @@ WHOLE = {
 
 
 def filled(**differs: str) -> dict[str, str]:
-    """Return a complete form with an operation key of its own."""
+    """Return a complete form with a new operation key."""
     return WHOLE | {"operation_key": str(uuid4())} | differs
 
 
@@ -55,7 +55,7 @@ def values(html: str) -> dict[str, str]:
 
 
 class PageForm:
-    """The form as its last response showed it, and the service that creates its page."""
+    """The form as its last response showed it, and the service behind it."""
 
     def __init__(self, client: Client, service: FakeService) -> None:
         self.client, self.service = client, service
@@ -63,7 +63,7 @@ class PageForm:
 
     @property
     def bodies(self) -> list[Any]:
-        """The bodies that the service received."""
+        """Bodies that the service received."""
         return [json.loads(call.content) for call in self.service.sent if call.method == "POST"]
 
     @property
@@ -83,17 +83,17 @@ class PageForm:
 
     @property
     def location(self) -> str:
-        """The URL that it redirected to."""
+        """URL of the last redirect."""
         return self.headers["Location"]
 
     @property
     def drafts(self) -> list[str]:
-        """The URLs of the drafts that "Create page" offers."""
+        """URLs of the drafts that "Create page" offers."""
         links = [e.attributes.get("href", "") for e in elements(self.client.get(NEW).text, "a")]
         return [link for link in links if link.startswith(f"{NEW}?draft=")]
 
     def creates(self) -> None:
-        """Let the service create what is sent."""
+        """Make the service accept new pages."""
         self.service.answers(201, json=wire.page(pageId="page_new", status="draft"))
 
     def show(self, response: Any) -> Self:
@@ -104,12 +104,12 @@ class PageForm:
         return self.show(self.client.get(url, follow=True))
 
     def open_draft(self) -> Self:
-        """Open the only draft that is offered."""
+        """Open the only offered draft."""
         [link] = self.drafts
         return self.open(link)
 
     def new(self, url: str = NEW, **differs: str) -> dict[str, str]:
-        """Open the form and return its key and its ticket, with what is typed into it."""
+        """Open the form; return its key and draft with the given values."""
         fields = self.open(url).fields
         return {name: fields[name] for name in ("operation_key", "draft")} | differs
 
@@ -118,17 +118,17 @@ class PageForm:
         return self.new(**WHOLE) | differs
 
     def post(self, fields: dict[str, str], act: str = "", **options: Any) -> Self:
-        """Send these fields to the form, or to one of its acts."""
+        """Send these fields to the form, or to one of its actions."""
         return self.show(self.client.post(f"{NEW}{act}", fields, **options))
 
     def submit(self, **differs: str) -> Self:
-        """Send a complete form with an operation key of its own."""
+        """Send a complete form with a new operation key."""
         return self.post(filled(**differs))
 
     def rows(
         self, command: str, fields: dict[str, str] | None = None, *, target: str = ""
     ) -> dict[str, str]:
-        """Add, move or remove rows; return the values of the fields."""
+        """Add, move or remove rows; return the fields."""
         headers = HTMX | {"HX-Target": target} if target else None
         data = (filled() if fields is None else fields) | {"rows": command}
         assert self.post(data, "rows/", headers=headers).status == 200

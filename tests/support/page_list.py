@@ -1,4 +1,4 @@
-"""The list of pages: its rows as the service returns them."""
+"""The rows of the list of pages, as the service returns them."""
 
 from typing import Any
 

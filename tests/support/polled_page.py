@@ -1,4 +1,4 @@
-"""A page with an element that htmx polls, as a browser would follow it."""
+"""A page with an element that polls by htmx, followed like in a browser."""
 
 from typing import Self
 
@@ -8,7 +8,7 @@ from tests.support.html import Element, elements, text
 
 
 class PolledPage:
-    """A page or one of its partials, by the id of the element that polls."""
+    """A page or one of its partials; `name` is the id of the element that polls."""
 
     def __init__(self, client: Client, url: str, name: str, *, is_partial: bool = False) -> None:
         headers = {"HX-Request": "true", "HX-Target": name} if is_partial else None
@@ -38,5 +38,5 @@ class PolledPage:
         return [text(row.split("</tr>")[0]) for row in self.html.split("<tr ")[1:]]
 
     def next(self, more: str = "") -> Self:
-        """Return what the next poll gets, with `more` of a query string."""
+        """Return the response to the next poll, with `more` added to its query string."""
         return type(self)(self.client, self.poll_url + more, self.name, is_partial=True)

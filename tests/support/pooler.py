@@ -1,4 +1,4 @@
-"""A PgBouncer in transaction mode, in front of a database of its own."""
+"""A PgBouncer in transaction mode in front of a new database."""
 
 import os
 import shutil
@@ -16,14 +16,14 @@ from tests.support.postgres import own_database
 from tests.support.processes import PATIENCE_S, free_port
 
 CONNECTIONS = 4
-"""Of the pooler to the database. With one alone, each cursor would be found again."""
+"""Connections of the pooler to the database. With only one, each cursor would be found again."""
 
 
 @contextmanager
 def pooled_database(folder: Path) -> Iterator[tuple[str, str]]:
-    """Return the URLs of a new database: its own, and that of the pooler in front of it.
+    """Yield two URLs of a new database: a direct one, and one through the pooler.
 
-    Skip the test if there is no PgBouncer; with REQUIRE_PGBOUNCER set, that is a failure.
+    Without PgBouncer, skips the test, or fails it if REQUIRE_PGBOUNCER is set.
     """
     program = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     if program is None:
@@ -45,8 +45,8 @@ def pooled_database(folder: Path) -> Iterator[tuple[str, str]]:
         )
         log_file = folder / "pgbouncer.log"
         with settings.open("rb") as lines, log_file.open("wb") as log:
-            # It refuses to run as root. Its settings are its standard input, as the folder of a
-            # test belongs to root alone.
+            # It refuses to run as root. It reads its settings from standard input, because only
+            # root can read the folder of a test.
             process = subprocess.Popen(
                 [program, "-q", "/dev/stdin"],
                 stdin=lines,

@@ -1,6 +1,6 @@
 """A temporary PostgreSQL database per test.
 
-TEST_POSTGRES_URL names a server on which databases may be created.
+TEST_POSTGRES_URL names a server where databases may be created.
 """
 
 import os
@@ -16,9 +16,9 @@ SERVER = os.environ.get("TEST_POSTGRES_URL", "postgres://postgres@127.0.0.1:5432
 
 @contextmanager
 def own_database(*, is_kept: bool = False) -> Iterator[str]:
-    """Return the URL of a new database, dropped at the end unless it is to be kept.
+    """Yield the URL of a new database, which is dropped at the end unless `is_kept`.
 
-    Skip the test if there is no server; with REQUIRE_POSTGRES set, that is a failure.
+    Without a server, skips the test, or fails it if REQUIRE_POSTGRES is set.
     """
     name = f"pressroom_{uuid.uuid4().hex[:12]}"
     try:
@@ -35,14 +35,13 @@ def own_database(*, is_kept: bool = False) -> Iterator[str]:
 
 
 def copy_database(name: str, url: str) -> None:
-    """Replace the empty database at a URL by a copy of one that nobody is connected to."""
+    """Replace the empty database at the URL by a copy of `name`, which must have no connections."""
     copy = url.rpartition("/")[2]
     _run(f'DROP DATABASE "{copy}"')
     _run(f'CREATE DATABASE "{copy}" TEMPLATE "{name}"')
 
 
 def drop_database(name: str) -> None:
-    """Drop a database."""
     _run(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 

@@ -26,7 +26,7 @@ from tests.support.shared_files import is_a_run, is_first, made_once, settings
 Process: TypeAlias = subprocess.Popen[bytes] | Forked
 
 PATIENCE_S = 180
-"""A server starts in two seconds on an idle machine."""
+"""Time for a server to start in seconds. It takes two on an idle machine."""
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """Saves loading the CA certificates, which takes longer than most responses."""
 
@@ -40,18 +40,18 @@ class Running:
     log: Path
 
     def stop(self) -> int:
-        """Terminate it and return its exit status."""
+        """Terminate the process; return its exit status."""
         self.process.terminate()
         return self.process.wait(60)
 
     def kill(self) -> None:
-        """Kill it and its workers at once, as in a power cut."""
+        """Kill the process and its workers at once, as in a power cut."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(60)
 
 
 def free_port() -> int:
-    """Return an unused port below the system's ephemeral ports, another one at each call.
+    """Return an unused port below the system's ephemeral ports, a new one for each call.
 
     An ephemeral port could be taken by another test's server before ours listens.
     """
@@ -73,9 +73,9 @@ def running(
     env: dict[str, str] | None = None,
     python: Sequence[str] = (sys.executable,),
 ) -> Iterator[Running]:
-    """Run a Python command until the block ends; enter the block once `ready` responds.
+    """Run a Python command during the block, which starts once the URL path `ready` responds.
 
-    A process still running at the end is killed: a graceful stop takes a second.
+    Kills a process that still runs at the end, because a graceful stop takes a second.
     """
     url = f"http://127.0.0.1:{port}"
     log.write_bytes(b"")
@@ -96,9 +96,9 @@ def start(
     log: Path,
     python: Sequence[str] = (sys.executable,),
 ) -> Process:
-    """Start a Python command in a session of its own, its output appended to the log.
+    """Start a Python command in a new process session; append its output to the log.
 
-    A run of the suite forks a script off a process that has the libraries loaded.
+    A run of the suite forks scripts from a process with the libraries loaded.
     """
     is_script = python == (sys.executable,) and not command[0].startswith("-")
     if is_script and is_a_run():
@@ -119,14 +119,14 @@ def _bare_environment() -> dict[str, str]:
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether a process runs; one that has ended may still be listed."""
+    """Return whether a process runs. One that has ended may still be listed."""
     with suppress(FileNotFoundError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     return False
 
 
 def commands_with(option: str) -> list[str]:
-    """Return the commands with that option of all running processes."""
+    """Return the commands of all running processes that have the option."""
     commands = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
@@ -148,7 +148,7 @@ def demo(folder: Path, *options: str, **env: str) -> AbstractContextManager[Runn
 
 
 def migrated_database() -> Path:
-    """Return an SQLite file with all tables and what migrations add, once a run of the suite."""
+    """Return an SQLite file with all tables and rows of migrations, made once per run."""
     return made_once("migrated.sqlite3", _migrate)
 
 

@@ -1,4 +1,4 @@
-"""The publish dialog of a version in a user's browser, and the service that it publishes to."""
+"""The publish dialog of a version in a user's browser, and the service behind it."""
 
 import re
 from typing import Any, Self
@@ -21,7 +21,7 @@ PROGRESS = {"HX-Request": "true", "HX-Target": "progress"}
 
 
 def form_in(html: str) -> dict[str, str]:
-    """Return the fields of the form that publishes, the number left empty."""
+    """Return the fields of the publish form; the number is empty."""
     inputs = [e.attributes for e in elements(html, "input")]
     names = ("operation_key", "shown", "number")
     return {e["name"]: e["value"] for e in inputs if e.get("name") in names}
@@ -40,7 +40,7 @@ class PublishDialog:
 
     @property
     def state(self) -> str:
-        """Its heading, such as "Publishing version 2" or "Version 2 is live"."""
+        """The heading, such as "Publishing version 2" or "Version 2 is live"."""
         heading = re.search(r'<h1[^>]* id="pub-h".*?</h1>', self.html, re.DOTALL)
         assert heading
         return text(heading[0])
@@ -51,12 +51,12 @@ class PublishDialog:
 
     @property
     def key(self) -> str:
-        """The operation key of its form; empty if it has none."""
+        """The operation key of the form; empty if there is none."""
         return self.form.get("operation_key", "")
 
     @property
     def poll_url(self) -> str:
-        """The URL that it polls; empty if it polls no more."""
+        """The URL of the next poll; empty after the last one."""
         [progress] = [e for e in elements(self.html) if e.attributes.get("id") == "progress"]
         return progress.attributes.get("hx-get", "")
 
@@ -68,16 +68,16 @@ class PublishDialog:
         return self.show(self.client.get(self.url, headers=headers or None))
 
     def press(self, form: dict[str, str] | None = None, **fields: str) -> Self:
-        """Send the form that it shows, or an older one, with other values."""
+        """Send the current form, or an older one, with changed values."""
         form = self.form if form is None else form
         return self.show(self.client.post(self.url, form | fields, follow=True))
 
     def publish(self, **fields: str) -> Self:
-        """Open it and press its button."""
+        """Open the dialog and press its button."""
         return self.open().press(**fields)
 
     def poll(self) -> Self:
-        """Show the progress as the browser polls it."""
+        """Poll the progress, as a browser does."""
         return self.show(self.client.get(self.poll_url, headers=PROGRESS))
 
     def send_again(self, **headers: str) -> Self:

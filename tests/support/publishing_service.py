@@ -1,4 +1,4 @@
-"""A fake service with one audience; a test sets its response to a publish."""
+"""A fake service with one audience. Tests set its response to a publish."""
 
 import json
 from collections.abc import Callable
@@ -27,7 +27,7 @@ class PublishingService:
     latest: dict[str, Any] | None = field(default_factory=wire.version)
     page: dict[str, Any] = field(default_factory=wire.page)
     page_response: httpx.Response | None = None
-    """In place of the page."""
+    """Response to a read of the page, instead of the page."""
     conversation: httpx.Response | None = None
     keys: list[str] = field(default_factory=list)
     """The operation key of each publish that arrived."""
@@ -58,7 +58,7 @@ class PublishingService:
         return wire.live_version(versionId=version_id, status="queued", queuedAt=now())
 
     def moves_on(self, status: str, **dates: Any) -> None:
-        """Move the latest version on to a status."""
+        """Advance the latest version to a status."""
         assert self.latest is not None
         self.latest = self.latest | {"status": status} | dates
         if status == "published":
@@ -71,7 +71,7 @@ def accepts(service: PublishingService, request: httpx.Request) -> httpx.Respons
 
 
 def lags(service: PublishingService, request: httpx.Request) -> httpx.Response:
-    """Respond that it is queued, but keep listing the old state."""
+    """Respond that the version is queued, but keep listing the old state."""
     listed = service.latest
     queued = service.carry_out(request)
     service.latest = listed
@@ -97,7 +97,7 @@ def garbage(service: PublishingService, request: httpx.Request) -> httpx.Respons
 
 
 def takes_another(service: PublishingService, request: httpx.Request) -> httpx.Response:
-    """Respond with another version than the one published, and queue nothing."""
+    """Respond with a version other than the published one, and queue nothing."""
     service.keys.append(json.loads(request.content)["operationKey"])
     other = wire.version(versionId="ver_other", status="queued", queuedAt=now())
     return httpx.Response(200, json=other)
@@ -115,11 +115,11 @@ def fails(error: type[httpx.TransportError], *, carried_out: bool) -> Way:
 
 
 class Killed(BaseException):
-    """The process is gone."""
+    """Raised to end the dashboard's process as if it were killed."""
 
 
 def killed(*, carried_out: bool) -> Way:
-    """Stop the dashboard's own process, with or without queueing the version."""
+    """Kill the dashboard's process, with or without queueing the version."""
 
     def way(service: PublishingService, request: httpx.Request) -> httpx.Response:
         if carried_out:

@@ -1,4 +1,4 @@
-"""The receiver's page, switched on, and a delivery that arrives."""
+"""The page of a receiver that is turned on, and deliveries to it."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ PUBLISHED = {"type": "page.version.published", "data": {"audienceId": "aud_1"}}
 
 
 def switched_on(administrator: Client) -> str:
-    """Switch the receiver on and return the path of its URL."""
+    """Turn the receiver on; return the path of its URL."""
     administrator.post(PAGE, {"do": "on"})
     return shown_address(administrator)
 
@@ -34,20 +34,20 @@ def address_on(html: str) -> str:
 
 
 def arrive(address: str, body: Any = PUBLISHED, **headers: str) -> Any:
-    """Send a request without a session, and return the response."""
+    """Send a delivery without a session; return the response."""
     content = body if isinstance(body, bytes | str) else json.dumps(body)
     stranger = Client(enforce_csrf_checks=True)
     return stranger.post(address, content, content_type="application/json", headers=headers)
 
 
 class ReceiverPage:
-    """The page of the receiver, switched on, in an administrator's browser."""
+    """The page of a receiver that is turned on, in an administrator's browser."""
 
     def __init__(self, client: Client) -> None:
         self.client, self.address = client, switched_on(client)
 
     def arrive(self, body: Any = PUBLISHED, **headers: str) -> Any:
-        """Send a delivery without a session, and return the response."""
+        """Send a delivery without a session; return the response."""
         return arrive(self.address, body, **headers)
 
     def do(self, action: str, **data: str) -> Any:
@@ -58,6 +58,6 @@ class ReceiverPage:
         return str(self.client.get(PAGE).text)
 
     def last(self, client: Client | None = None) -> str:
-        """Return the page of the last delivery, as this user sees it or another one."""
+        """Return the page of the last delivery, as seen by this client or another one."""
         pk = ReceivedDelivery.objects.latest("pk").pk
         return str((client or self.client).get(f"/hooks/deliveries/{pk}/").text)

@@ -1,4 +1,4 @@
-"""A Redis database per test, emptied afterwards.
+"""A Redis database per test, which is emptied afterwards.
 
 TEST_REDIS_URL names a server whose databases 8 to 15 may be used.
 """
@@ -23,9 +23,9 @@ CLAIM = "pressroom:claimed-by-a-test"
 
 @contextmanager
 def own_cache() -> Iterator[str]:
-    """Return the URL of an empty database; skip the test if there is no server.
+    """Yield the URL of an empty database.
 
-    With REQUIRE_REDIS set, that is a failure.
+    Without a server, skips the test, or fails it if REQUIRE_REDIS is set.
     """
     try:
         number = _claim()
@@ -41,7 +41,7 @@ def own_cache() -> Iterator[str]:
 
 
 def _claim() -> int:
-    """Claim an empty database and return its number."""
+    """Claim an empty database; return its number."""
     for number in range(8, 16):
         with Redis.from_url(SERVER, db=number, socket_connect_timeout=60) as redis:
             if not redis.dbsize() and redis.set(CLAIM, uuid.uuid4().hex, nx=True, ex=600):
@@ -50,7 +50,7 @@ def _claim() -> int:
 
 
 def cache_at(url: str, **options: Any) -> dict[str, Any]:
-    """Return the setting CACHES of a dashboard whose cache is this Redis."""
+    """Return the CACHES setting for a dashboard with this Redis."""
     backend = "dashboard.server.redis_cache.FaultTolerantRedisCache"
     return {"default": {"BACKEND": backend, "LOCATION": url, "OPTIONS": options}}
 
@@ -72,7 +72,7 @@ class Gate(ThreadingTCPServer):
         return f"redis://127.0.0.1:{self.server_address[1]}{self._before.path}"
 
     def connection(self) -> socket.socket:
-        """Return a new connection to the Redis itself."""
+        """Return a new connection to Redis itself."""
         return socket.create_connection((self._before.hostname, self._before.port or 6379))
 
     def pump(self, source: socket.socket, target: socket.socket) -> None:

@@ -11,7 +11,7 @@ from tests.support.html import elements, response_text
 from tests.support.publish_dialog import ADDRESS, PublishDialog
 
 ACTS = {"now": ADDRESS, "schedule": f"{ADDRESS}schedule/", "approval": f"{ADDRESS}request/"}
-"""The URL of each choice."""
+"""The URL for each choice of when to publish."""
 
 WITHIN = {"HX-Request": "true", "HX-Target": "publish"}
 
@@ -21,15 +21,15 @@ OSLO = ZoneInfo("Europe/Oslo")
 
 
 def tomorrow() -> str:
-    """Return the date of tomorrow in Oslo."""
+    """Return tomorrow's date in Oslo."""
     return timezone.localdate(timezone.now() + timedelta(days=1), OSLO).isoformat()
 
 
 TOMORROW = tomorrow()
-"""When the tests began: a date in the future, that is."""
+"""Tomorrow when the tests began, which is a date in the future."""
 
 CHOSEN = {"when": "schedule", "date": TOMORROW, "time": "14:00", "zone": "Europe/Oslo"}
-"""What is typed unless a test types otherwise."""
+"""Default values of the form."""
 
 
 class ScheduleForm(PublishDialog):
@@ -37,14 +37,14 @@ class ScheduleForm(PublishDialog):
 
     @property
     def hidden(self) -> dict[str, str]:
-        """Its fields that nobody types."""
+        """The hidden fields."""
         inputs = [element.attributes for element in elements(self.html, "input")]
         names = ("operation_key", "shown", "ticket")
         return {box["name"]: box["value"] for box in inputs if box.get("name") in names}
 
     @property
     def typed(self) -> dict[str, str]:
-        """What the fields of the schedule hold."""
+        """The values of the schedule's fields."""
         inputs = [element.attributes for element in elements(self.html, "input")]
         fields = {
             box["name"]: box.get("value", "")
@@ -65,23 +65,23 @@ class ScheduleForm(PublishDialog):
         return {box["value"]: "disabled" in box for box in inputs if box.get("name") == "when"}
 
     def fill(self, **changes: str) -> dict[str, str]:
-        """Open the form and return it filled in for tomorrow, unless typed otherwise."""
+        """Open the form; return it filled in for tomorrow, with changes."""
         return self.open().hidden | CHOSEN | changes
 
     def send(self, fields: dict[str, str], **options: Any) -> Any:
-        """Press the button of the choice, or that of an emergency; return the response."""
+        """Press the button of the choice, or of an emergency; return the response."""
         url = ADDRESS if "emergency" in fields else ACTS[fields["when"]]
         response = self.client.post(url, fields, **options)
         self.show(response)
         return response
 
     def submit(self, **changes: str) -> str:
-        """Fill it in, press the button and return the text of the resulting page."""
+        """Fill in the form and press the button; return the text of the next page."""
         self.send(self.fill(**changes), follow=True)
         return self.text
 
     def preview(self, **changes: str) -> str:
-        """Return what the dialog says about the time while it is chosen."""
+        """Return what the dialog says about the time while it is being chosen."""
         return response_text(
             self.client.get(f"{ADDRESS}moment/", CHOSEN | changes, headers=PREVIEW)
         )

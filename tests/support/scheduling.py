@@ -1,4 +1,4 @@
-"""pytest-xdist's scheduler by file: the longest first, and browsers on all workers but two.
+"""A scheduler by file for pytest-xdist: longest files first, browsers on all workers but two.
 
 `uv run pytest --store-durations` measures how long files take.
 """
@@ -13,11 +13,11 @@ from xdist.workermanage import WorkerController
 
 BROWSER = "tests/browser/"
 DURATIONS = Path(__file__).with_name("file_durations.json")
-"""The seconds that each file takes, by its path."""
+"""Seconds that each file takes, by path."""
 WITHOUT_BROWSER = 2
-"""Workers."""
+"""Number of workers that run no browser tests at first."""
 LEAST_S = 1.0
-"""The shortest files, nearly half of them, make no difference to the order."""
+"""Shorter files, nearly half of all, aren't stored, as they hardly affect the order."""
 
 
 def file_of(nodeid: str) -> str:
@@ -26,7 +26,7 @@ def file_of(nodeid: str) -> str:
 
 
 def stored_durations() -> dict[str, float]:
-    """Return the durations that a run has stored."""
+    """Return the stored durations."""
     durations: dict[str, float] = json.loads(DURATIONS.read_text())
     return durations
 
@@ -34,24 +34,24 @@ def stored_durations() -> dict[str, float]:
 def sort_by_duration(items: list[pytest.Item]) -> None:
     """Put the longest files first, so that no worker is left with one at the end.
 
-    pytest-xdist is told by `--no-loadscope-reorder` to keep that order: it knows sizes only.
+    `--no-loadscope-reorder` tells pytest-xdist to keep that order; its own considers only sizes.
     """
     durations = stored_durations()
     items.sort(key=lambda item: -durations.get(file_of(item.nodeid), 0))
 
 
 class StoredDurations:
-    """A plugin that adds up how long the tests of files take, and stores it at the end."""
+    """A plugin that adds up the durations of files, and stores them at the end."""
 
     def __init__(self) -> None:
         self._seconds: Counter[str] = Counter()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Add the set-up, the call or the teardown of a test."""
+        """Add a test's set-up, call or teardown."""
         self._seconds[file_of(report.nodeid)] += report.duration
 
     def pytest_sessionfinish(self) -> None:
-        """Replace the durations of the files that have run."""
+        """Update the durations of the files that have run."""
         durations = stored_durations() | {
             file: round(seconds, 1) for file, seconds in self._seconds.items()
         }
@@ -61,13 +61,13 @@ class StoredDurations:
 
 
 class FileScheduling(LoadFileScheduling):
-    """Deal out files in the order of collection, those that need a browser to some workers."""
+    """Assigns files in the order of collection, and browser tests only to some workers."""
 
     def _assign_work_unit(self, node: WorkerController) -> None:
-        """Leave the browser to all workers but the first two until nothing else is left.
+        """Give browser tests to the first two workers only when nothing else is left.
 
-        So those have no demo and no Chromium to start, which would cost more than they gain.
-        No documented hook says which worker gets a file: `loadgroup` deals out groups as they come.
+        So these two needn't start a demo and Chromium, which would cost more than it gains. No
+        documented hook chooses the worker of a file: `loadgroup` assigns groups as they come.
         """
         is_without = node in self.nodes[:WITHOUT_BROWSER]
         files = (file for file in self.workqueue if file.startswith(BROWSER) != is_without)

@@ -1,4 +1,4 @@
-"""What a person holds besides a password: an app for codes, and a key in software for passkeys."""
+"""A user's second factors: an authenticator app, and a software key for passkeys."""
 
 import hashlib
 import hmac
@@ -24,13 +24,14 @@ LOGIN, STEP = "/accounts/login/", "/accounts/login/code/"
 APP, CODES = "/accounts/settings/app/", "/accounts/settings/codes/"
 PASSKEY = "/accounts/settings/passkey/"
 HOST = "desk.localhost"
-"""A name: browsers make no passkeys for a number. It needs no https, as the computer's own."""
+"""A host name, as browsers create no passkeys for an IP address. As a name of the local machine, it
+needs no https."""
 WRONG_CODES = [*(f"{number:06}" for number in range(10)), "873214"]
-"""Codes that no app shows while a test runs."""
+"""Codes that no app of a test shows while the test runs."""
 
 
 def code_of(secret: str, *, steps: int = 0) -> str:
-    """Return the code an app shows now, or so many times 30 seconds later. Source: RFC 6238."""
+    """Return the code that an app shows in `steps` times 30 seconds. Source: RFC 6238."""
     counter = struct.pack(">Q", int(time.time()) // 30 + steps)
     digest = hmac.new(b32decode(secret), counter, hashlib.sha1).digest()
     at = digest[-1] & 15
@@ -39,9 +40,9 @@ def code_of(secret: str, *, steps: int = 0) -> str:
 
 
 def new_secret(client: Client) -> str:
-    """Open the page that sets up an app, and return its secret, of which each visit makes another.
+    """Open the page that sets up an app; return its secret, which is new at each visit.
 
-    One with two equal codes within these minutes, or with a wrong code of a test, is passed over.
+    Skips a secret that has two equal codes within these minutes, or one of WRONG_CODES.
     """
     while True:
         html = client.get(APP).text
@@ -59,7 +60,7 @@ def sign_in(
     headers: dict[str, str] | None = None,
     **more: str,
 ) -> Any:
-    """Send the log-in form; the password is the name, unless another one is tried."""
+    """Send the login form. The default password is the name."""
     form = {"username": name, "password": password or name, **more}
     return client.post(LOGIN, form, headers=headers)
 
@@ -75,7 +76,7 @@ def is_signed_in(client: Client) -> bool:
 
 
 def confirm(client: Client, person: User) -> None:
-    """Reauthenticate by password if the user has one, as each change of a factor requires."""
+    """Reauthenticate with the user's password, if any, as each change of a factor requires."""
     if not person.has_usable_password():
         return
     answer = client.post("/accounts/again/", {"password": person.username})
@@ -83,24 +84,24 @@ def confirm(client: Client, person: User) -> None:
 
 
 def set_up_app(client: Client, person: User) -> str:
-    """Set up an app with its last code, and return its secret: the one it shows now is unused."""
+    """Set up an app with its previous code; return its secret. The current code stays unused."""
     confirm(client, person)
     secret = new_secret(client)
     answer = client.post(APP, {"code": code_of(secret, steps=-1)})
-    if answer.status_code != 302:  # The clock went on meanwhile, and took that code away.
+    if answer.status_code != 302:  # The time step ended meanwhile, and that code expired.
         answer = client.post(APP, {"code": code_of(secret, steps=-1)})
     assert answer.url == CODES, answer.content
     return secret
 
 
 def recovery_codes(client: Client) -> list[str]:
-    """Look at the recovery codes, which can be done once."""
+    """View the recovery codes, which is possible only once."""
     html = client.get(CODES).text
     return html.partition('<pre class="code">')[2].partition("</pre>")[0].split()
 
 
 def with_a_second_factor(user: User) -> Client:
-    """Return a browser in which the user signed in with an app's code."""
+    """Return a browser where the user signed in with an app's code."""
     secret = set_up_app(logged_in(user), user)
     client = Client()
     assert sign_in_with_code(client, code_of(secret), user.username).status_code == 302
@@ -164,12 +165,12 @@ class Key:
 
 
 def browser_at_a_name() -> Client:
-    """Return a browser that knows the dashboard by a name."""
+    """Return a browser that opens the dashboard by a host name."""
     return Client(headers={"Host": HOST})
 
 
 def add_passkey(client: Client, person: User, name: str = "Blue key") -> Key:
-    """Add a passkey, and return the key that holds it."""
+    """Add a passkey; return the key with it."""
     confirm(client, person)
     key = Key()
     html = client.get(PASSKEY).text

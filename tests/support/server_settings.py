@@ -1,4 +1,4 @@
-"""The settings of the servers that the suite starts: production's, with fast password hashing.
+"""Settings of servers in the suite: production's, with fast password hashing.
 
 Production's hash takes half a second for each of about two hundred logins.
 """

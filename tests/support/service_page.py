@@ -1,4 +1,4 @@
-"""A page of the dashboard in a user's browser, and the service that it reads."""
+"""A page of the dashboard in a user's browser, and the service behind it."""
 
 from typing import Any
 from urllib.parse import urljoin
@@ -10,18 +10,18 @@ from tests.support.html import text
 
 
 class ServicePage:
-    """The page at a URL; each request may be of another query string or path."""
+    """The page at a URL; each request may add a query string or path."""
 
     def __init__(self, client: Client, service: FakeService, url: str) -> None:
         self.client, self.service, self.url = client, service, url
 
     @property
     def paths(self) -> list[str]:
-        """The paths that the service was asked for, in order."""
+        """Paths that were requested from the service, in order."""
         return [call.url.path for call in self.service.sent]
 
     def get(self, link: str = "", target: str = "", *, at: str = "", **options: Any) -> Any:
-        """Follow a link of the page, by htmx if it has a target, in a browser that is at a URL."""
+        """Follow a link of the page, with a target by htmx; `at` is the browser's URL."""
         headers = {"HX-Request": "true", "HX-Target": target} if target else {}
         if at:
             headers["HX-Current-URL"] = f"http://testserver{at}"

@@ -1,4 +1,4 @@
-"""Two dashboards on one PostgreSQL and one Redis, with a balancer in front."""
+"""Two dashboards on one PostgreSQL and one Redis, behind a load balancer."""
 
 import json
 from collections.abc import Iterator

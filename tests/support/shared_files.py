@@ -1,4 +1,4 @@
-"""Files that a run of the suite creates once, for all its workers to copy."""
+"""Files that a run of the suite creates once for all its workers."""
 
 import fcntl
 import os
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 RUN = "PRESSROOM_TESTS_RUN"
-"""The environment variable with the folder of the run; workers inherit it."""
+"""Environment variable with the folder of the run, which workers inherit."""
 
 
 def begin() -> None:
@@ -22,7 +22,7 @@ def end() -> None:
 
 
 def is_a_run() -> bool:
-    """Tell whether the suite runs; benchmarks start servers too, with production's settings."""
+    """Return whether the suite runs. Benchmarks also start servers, with production settings."""
     return RUN in os.environ
 
 
@@ -32,7 +32,7 @@ def settings() -> str:
 
 
 def made_once(name: str, make: Callable[[Path], None]) -> Path:
-    """Return the file of that name; the first caller creates it while others wait."""
+    """Return the file of that name. The first caller creates it while others wait."""
     folder = Path(os.environ[RUN])
     created, half_made = folder / name, folder / f"half-{name}"
     with (folder / f"{name}.lock").open("w") as lock:
@@ -44,13 +44,13 @@ def made_once(name: str, make: Callable[[Path], None]) -> Path:
 
 
 def find_made(name: str) -> Path | None:
-    """Return the file of that name if somebody has created it."""
+    """Return the file of that name if it exists."""
     file = Path(os.environ[RUN]) / name
     return file if file.exists() else None
 
 
 def is_first(name: str) -> bool:
-    """Tell whether no worker of the run has asked for that name yet."""
+    """Return whether this is the run's first call with that name."""
     if not is_a_run():
         return True
     try:

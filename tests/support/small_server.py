@@ -1,4 +1,4 @@
-"""A real server on a real socket, for what no transport can fake: time, cuts, and bytes."""
+"""A real server on a socket, for what no transport can fake: timing, cut connections, raw bytes."""
 
 import re
 import socket
@@ -11,10 +11,10 @@ Script = Callable[[socket.socket], object]
 
 
 class SmallServer:
-    """Accepts connections on 127.0.0.1 and plays a script to each request.
+    """Accepts connections on 127.0.0.1 and runs a script for each request.
 
-    The last script is played to all that follow. `requests` holds the heads of what arrived, and
-    `closed` lets through once for each connection that has ended here.
+    All later requests get the last script. `requests` has the heads of the requests. `closed` is
+    released once for each connection that has ended.
     """
 
     def __init__(self, *scripts: Script) -> None:
@@ -47,7 +47,7 @@ class SmallServer:
 
     def close(self) -> None:
         """Stop listening and cut every connection."""
-        # shutdown wakes the thread in accept(); close alone would leave it listening.
+        # shutdown wakes the thread in accept(); close alone would keep it listening.
         for held in (self._listener, *self._held):
             with suppress(OSError):
                 held.shutdown(socket.SHUT_RDWR)
@@ -55,14 +55,14 @@ class SmallServer:
 
 
 TLS = b"\x16"
-"""The first byte of a handshake."""
+"""First byte of a TLS handshake."""
 CLOSE = object()
-"""What a script returns to have the connection closed after it."""
+"""Value that a script returns to close the connection."""
 
 
 @contextmanager
 def serving(*scripts: Script) -> Iterator[SmallServer]:
-    """Run a small server for a while."""
+    """Run a small server during the block."""
     server = SmallServer(*scripts)
     try:
         yield server
@@ -71,7 +71,7 @@ def serving(*scripts: Script) -> Iterator[SmallServer]:
 
 
 def says(*parts: bytes, pause_s: float = 0.0) -> Script:
-    """Say these bytes, with a pause after each part, and keep the connection open."""
+    """Send these bytes with a pause after each part, and keep the connection open."""
 
     def script(connection: socket.socket) -> None:
         for part in parts:
@@ -82,7 +82,7 @@ def says(*parts: bytes, pause_s: float = 0.0) -> Script:
 
 
 def says_and_closes(*parts: bytes) -> Script:
-    """Say these bytes and close the connection."""
+    """Send these bytes and close the connection."""
 
     def script(connection: socket.socket) -> object:
         says(*parts)(connection)
@@ -92,7 +92,7 @@ def says_and_closes(*parts: bytes) -> Script:
 
 
 def dribbles(head: bytes, drip: bytes) -> Script:
-    """Say the head, then the drip again and again, a little at a time, for ever."""
+    """Send the head, then the drip every 50 ms without end."""
 
     def script(connection: socket.socket) -> None:
         connection.sendall(head)
@@ -104,15 +104,15 @@ def dribbles(head: bytes, drip: bytes) -> Script:
 
 
 def answer(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
-    """Return the bytes of a whole answer."""
+    """Return the bytes of a complete response."""
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers, "", ""]
     return "\r\n".join(lines).encode() + body
 
 
 def _read_head(connection: socket.socket) -> bytes:
-    """Return the head of the next request; the body is read.
+    """Return the head of the next request, and read its body.
 
-    It is b"" when the other side has gone, or speaks TLS, which ends in no line.
+    It is b"" if the client has disconnected or speaks TLS, which has no line ends.
     """
     with connection.makefile("rb") as file:
         if file.peek(1)[:1] == TLS:

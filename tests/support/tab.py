@@ -1,4 +1,4 @@
-"""A tab that reports where it is, as here.js does."""
+"""A tab that reports presence, as here.js does."""
 
 from itertools import count
 from typing import Any
@@ -13,14 +13,14 @@ _NUMBERS = count()
 
 
 class Tab:
-    """A tab of the user of a client."""
+    """A tab of a client's user."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._id = f"tab{next(_NUMBERS)}"
 
     def report(self, place: str = AUDIENCE, doing: str = "viewing", **fields: str) -> Any:
-        """Report a place, and return the response."""
+        """Report a place; return the response."""
         form = {"tab": self._id, "place": place, "doing": doing, **fields}
         return self._client.post("/live/here/", form, headers=BACKGROUND)
 
@@ -29,7 +29,7 @@ class Tab:
 
 
 def who_is_at(client: Client, place: str = AUDIENCE, *, row: str = "") -> str:
-    """Return the line of a place, or the mark of a row, as its user reads it."""
+    """Return the text about who is at a place, or the mark of a row."""
     target = row or f"here-{place.partition(':')[0]}"
     headers = BACKGROUND | {"HX-Target": target}
     response = client.get("/live/here/", {"place": place}, headers=headers)

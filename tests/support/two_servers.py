@@ -1,8 +1,8 @@
-"""Two servers that share a database: what each does is interrupted by the other, as chance has it.
+"""Two servers that share a database and interrupt each other at random.
 
-A server has a clock that is wrong, and a worker. What it does may be interrupted between two
-transactions and in each call, and killed there. The service may be slow, or lose a request or its
-response. The same seed gives the same history.
+A server has a wrong clock and a worker. What it does may be interrupted or killed between two
+transactions and in each call. The service may be slow, or lose a request or its response. The same
+seed gives the same history.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -56,7 +56,7 @@ Serve = Callable[[httpx.Request], httpx.Response]
 
 @dataclass(frozen=True)
 class Server:
-    """A machine, and how far its clock is ahead of the database's."""
+    """A machine and how far its clock is ahead of the database's, in seconds."""
 
     name: str
     ahead_s: float
@@ -66,7 +66,6 @@ class TwoServers:
     """Two servers, their time, and what people and workers do on them."""
 
     keys: Sequence[Key]
-    """The audiences."""
 
     def __init__(self, seed: int, clock: Clock, user: User) -> None:
         self.random, self.clock, self.user = Random(seed), clock, user
@@ -79,20 +78,20 @@ class TwoServers:
         self.claims: dict[Actor, tuple[Server, Claim[Release]]] = {}
         self.homes: dict[Actor, Server] = {}
         self.late: list[tuple[float, Callable[[], object]]] = []
-        """Publishes that arrive after the client has given up, and when they were sent."""
+        """When late publishes were sent, whose client has given up, and how to carry them out."""
         self.in_call: set[Actor | None] = set()
         self.publishing: set[Actor | None] = set()
-        """Those in a call that publishes."""
+        """Actors in a call that publishes."""
 
     def log(self, event: str) -> None:
-        """Note an event, for the message of a failure."""
+        """Record an event for the failure message."""
         self.events.append(f"{self.now_s:.2f} {event}")
 
     # Time and machines
 
     @contextmanager
     def on(self, server: Server | None) -> Iterator[None]:
-        """Be on a machine for a while; None is the service, whose clock is the database's."""
+        """Run the block on a machine. None is the service, which has the database's clock."""
         before = self.server
         self.move_to(server)
         try:
@@ -101,13 +100,13 @@ class TwoServers:
             self.move_to(before)
 
     def move_to(self, server: Server | None) -> None:
-        """Show the time by the clock of a machine, and correct it as that machine would."""
+        """Switch to the clock of a machine, and correct it as that machine would."""
         self.server = server or Server("service", 0)
         self.clock.ahead_s = self.now_s + self.server.ahead_s
         database_clock.correct_by(timedelta(seconds=-self.server.ahead_s))
 
     def on_turn(self, actor: Actor | None) -> None:
-        """Let some time pass, and move to the machine of the actor that goes on."""
+        """Let some time pass, and move to the machine of the actor that continues."""
         self.now_s += 0.01
         self.move_to(self.homes[actor] if actor else None)
 
@@ -126,7 +125,7 @@ class TwoServers:
     # The service
 
     def call(self, request: httpx.Request, serve: Serve) -> httpx.Response:
-        """Have the service respond to a request; others may go on before and after it does."""
+        """Let the service respond to a request. Other actors may continue before and after it."""
         actor, sent_s = self.turns.current, self.now_s
         calls = [self.in_call] if request.method == "GET" else [self.in_call, self.publishing]
         for waiting in calls:
@@ -144,7 +143,7 @@ class TwoServers:
         return response
 
     def _arrive(self, request: httpx.Request, serve: Serve) -> httpx.Response:
-        """Do what is requested, and respond, unless chance has it otherwise."""
+        """Carry out the request and respond, or fail at random."""
         way = ""
         is_read = request.method == "GET"
         if self.random.random() < self.fault_rate / (6 if is_read else 1):
@@ -190,7 +189,7 @@ class TwoServers:
         self.begin("read", read)
 
     def publish_version(self, target: PublishTarget) -> None:
-        """Have a person review a version, and publish it if nothing is in the way."""
+        """Let a person review a version, and publish it if nothing prevents that."""
 
         def publish() -> None:
             with suppress(APIError, OvertakenError):
@@ -241,7 +240,7 @@ class TwoServers:
         self.begin("create", create)
 
     def create_checked_release(self) -> None:
-        """Have a release that can be decided on from the beginning."""
+        """Create a checked release, so that there is one to decide on from the start."""
         keys = self.random.sample(self.keys, self.random.randint(1, len(self.keys)))
         with self.on(self.random.choice(self.servers)), suppress(ReleaseError):
             create_release(name="", note="", audiences=keys, user=self.user)
@@ -279,7 +278,7 @@ class TwoServers:
             return claim
 
         def step(claim: Claim[Release]) -> None:
-            # As `take_step`, but that `let_time_pass` renews the claim, not a thread.
+            # As `take_step`, except that `let_time_pass` renews the claim instead of a thread.
             with suppress(ClaimLostError):
                 claim.let_go(advance(claim), failures=0)
 
@@ -297,10 +296,10 @@ class TwoServers:
                 self.has_ended(actor)
 
     def has_ended(self, actor: Actor) -> None:
-        """Note that an actor is done, or was killed."""
+        """Called after an actor has ended or was killed."""
 
     def kill(self) -> None:
-        """Kill what a server does, above all while it waits for the response to a publish."""
+        """Kill an actor, preferably one that waits for the response to a publish."""
         publishing = [actor for actor in self.turns.actors if actor in self.publishing]
         if publishing or (self.turns.actors and self.random.random() < 0.3):
             actor = self.random.choice(publishing or self.turns.actors)
@@ -310,7 +309,7 @@ class TwoServers:
     # The end
 
     def settle(self) -> None:
-        """Let the workers do all there is to do, and check what is unknown."""
+        """Let the workers finish, and check unknown outcomes."""
         self.fault_rate = 0.0
         cache.clear()
         self.let_time_pass(interrupted_after().total_seconds() + 1)
@@ -324,7 +323,7 @@ class TwoServers:
         """Make live what the service has queued."""
 
     def work_until_done(self) -> None:
-        """Let the workers do all there is to do, however long it takes."""
+        """Let the workers finish, however long it takes."""
         for _ in range(60):
             self.all_go_live()
             server = self.random.choice(self.servers)
@@ -338,7 +337,7 @@ class TwoServers:
         raise AssertionError("it never ends")
 
     def end_all(self) -> None:
-        """Kill what is left, at the end of a test."""
+        """Kill the remaining actors at the end of a test."""
         for actor in [*self.turns.actors]:
             self.turns.kill(actor)
         self.move_to(None)

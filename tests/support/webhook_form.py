@@ -1,4 +1,4 @@
-"""The form and the switch of a webhook on the list."""
+"""The form and the switch of a listed webhook."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ from tests.support.webhook_service import WebhookService
 
 PAGE = "/webhooks/whs_1/"
 LIVE = {"HX-Request": "true", "HX-Target": "sending"}
-"""Headers of htmx while somebody types."""
+"""Headers of htmx while a user types."""
 
 
 def put_on_list(service: WebhookService) -> None:
@@ -22,7 +22,7 @@ def put_on_list(service: WebhookService) -> None:
 
 
 def fields(html: str) -> dict[str, Any]:
-    """Return what a browser would submit on pressing the edit form's button."""
+    """Return what the edit form's button would submit."""
     form = html.split("data-edit>")[1].split("</form>", maxsplit=1)[0]
     data: dict[str, Any] = {}
     for element in elements(form, "input"):
@@ -44,7 +44,7 @@ def sent_body(html: str) -> Any:
 
 
 class WebhookForm:
-    """The form of the one webhook on the list, in an administrator's browser."""
+    """The form of the only listed webhook, in an administrator's browser."""
 
     def __init__(self, client: Client, service: WebhookService) -> None:
         self.client, self.service = client, service
@@ -55,37 +55,37 @@ class WebhookForm:
         return self.service.changes
 
     def page(self) -> str:
-        """Return the page, fetched anew."""
+        """Fetch the page."""
         return str(self.client.get(PAGE).text)
 
     def filled(self, **values: Any) -> dict[str, Any]:
-        """Return the fetched form with other values."""
+        """Fetch the form; return it with changed values."""
         return fields(self.page()) | values
 
     def post(self, data: dict[str, Any], **options: Any) -> Any:
         return self.client.post(PAGE, data, **options)
 
     def submit(self, response: Any, **options: Any) -> Any:
-        """Press the button of the form that a response shows."""
+        """Press the button of the form in a response."""
         return self.post(fields(response.text), **options)
 
     def preview(self, **values: Any) -> Any:
-        """Let htmx fetch the body to send, as while typing."""
+        """Fetch the body to send, as htmx does while a user types."""
         return self.post(self.filled(step="preview", **values), headers=LIVE)
 
     def review(self, **values: Any) -> dict[str, Any]:
-        """Press the button once, and return the form with the body shown."""
+        """Press the button once; return the form that shows the body."""
         response = self.post(self.filled(**values))
         assert "Not sent yet." in response_text(response)
         return fields(response.text)
 
     def save(self, *, note: str = "", **values: Any) -> Any:
-        """Review the body to send, and send it."""
+        """Review the body and send it."""
         return self.post(self.review(**values) | {"note": note}, follow=True)
 
 
 class WebhookSwitch:
-    """The switch of the one webhook on the list, in an administrator's browser."""
+    """The switch of the only listed webhook, in an administrator's browser."""
 
     def __init__(self, client: Client, service: WebhookService) -> None:
         self.client, self.service = client, service
@@ -99,7 +99,7 @@ class WebhookSwitch:
         return self.client.post(f"{PAGE}active/", data, **options)
 
     def press(self, active: str, **differs: str) -> Any:
-        """Press it and confirm if required; return the switch as htmx gets it."""
+        """Press the switch and confirm if required; return the partial that htmx gets."""
         number = SubscriptionRecord.objects.get().pk
         headers = {"HX-Request": "true", "HX-Target": f"switch-{number}"}
         data = {"active": active, "confirmed": "1", "operation_key": str(uuid4())} | differs

@@ -1,4 +1,4 @@
-"""A fake service with one webhook subscription; a test sets its response to a change."""
+"""A fake service with one webhook subscription. Tests set its response to a change."""
 
 import json
 from collections.abc import Callable
@@ -14,7 +14,7 @@ Way = Callable[["WebhookService", httpx.Request], httpx.Response]
 
 @dataclass
 class WebhookService:
-    """Has one subscription; `way` responds to a change, `reading` to {}."""
+    """Has one subscription. `way` responds to a change, `reading` to an empty PATCH."""
 
     way: Way = field(default_factory=lambda: accepts)
     held: dict[str, Any] = field(default_factory=wire.subscription)
@@ -62,13 +62,13 @@ def answers(status: int, *, carried_out: bool = False, **body: Any) -> Way:
 
 
 def garbage(service: WebhookService, request: httpx.Request) -> httpx.Response:
-    """Apply the change, and respond with an unreadable body."""
+    """Apply the change and respond with an unreadable body."""
     service.carry_out()
     return httpx.Response(200, content=b"<html>Welcome")
 
 
 def mistakes(service: WebhookService, request: httpx.Request) -> httpx.Response:
-    """Apply the change, and respond with another subscription that has the requested fields."""
+    """Apply the change and respond with another subscription that has the requested fields."""
     service.carry_out()
     return httpx.Response(200, json=service.held | {"subscriptionId": "whs_2"})
 

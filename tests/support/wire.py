@@ -1,4 +1,4 @@
-"""JSON objects of the API, written by hand from the spec; arguments override fields."""
+"""JSON objects of the API, written by hand from the spec. Arguments override fields."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A dashboard without a server, whose workers run alone and may be killed."""
+"""A dashboard without a server, whose workers tests can run and kill."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ class WorkerDashboard(Dashboard):
     patience_s = 60
 
     def run(self, code: str) -> tuple[int, str]:
-        """Run code with the ORM in its own process; return how that ended, and its output."""
+        """Run code with the ORM in a new process; return its exit status and output."""
         ended = subprocess.run(
             [sys.executable, "manage.py", "shell", "-v0", "-c", code],
             cwd=BASE_DIR,
@@ -31,9 +31,9 @@ class WorkerDashboard(Dashboard):
 
     @contextmanager
     def worker(self, *command: str) -> Iterator[Process]:
-        """Run a worker until the block ends, and let it finish what is in progress.
+        """Run a worker during the block, and let it finish what is in progress.
 
-        Another command of `manage.py` does something before it becomes one.
+        `command` is another command of `manage.py` that becomes a worker after some other work.
         """
         arguments = ["manage.py", *(command or ("worker",))]
         process = start(arguments, env=self.env, log=self.folder / "worker.log")
@@ -44,7 +44,7 @@ class WorkerDashboard(Dashboard):
             process.wait(self.patience_s)
 
     def wait_until(self, has_happened: Callable[[], bool]) -> None:
-        """Wait until that has happened; otherwise show the end of the workers' log."""
+        """Wait until the condition holds. If it never does, fail with the workers' log."""
         deadline = time.monotonic() + self.patience_s
         while not has_happened():
             log = self.folder / "worker.log"

@@ -1,4 +1,4 @@
-"""What a server writes to its log, as machines read it."""
+"""A server's log in JSON."""
 
 import io
 import json
@@ -11,17 +11,17 @@ from dashboard.observability.log import JsonFormatter
 
 
 class Log(io.StringIO):
-    """What a server writes to its log."""
+    """A server's log."""
 
     def lines(self, logger: str = "") -> list[dict[str, Any]]:
-        """Return the lines of a logger, or all."""
+        """Return the lines of a logger, or all lines."""
         lines = [json.loads(line) for line in self.getvalue().splitlines()]
         return [line for line in lines if logger in ("", line["logger"])]
 
 
 @contextmanager
 def written_log() -> Iterator[Log]:
-    """Take down everything that is logged, as a server with LOG_FORMAT=json writes it."""
+    """Record everything that is logged, as a server with LOG_FORMAT=json writes it."""
     written = Log()
     handler = logging.StreamHandler(written)
     handler.setFormatter(JsonFormatter())

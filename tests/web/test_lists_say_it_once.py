@@ -1,4 +1,4 @@
-"""What every list keeps to: nothing is said or offered twice, or where it can't be used."""
+"""No list says or offers anything twice, or offers what can't be used."""
 
 import re
 
@@ -40,7 +40,7 @@ def test_instant_filters_have_no_apply_button(as_viewer: Client, fake_service: F
         html = re.sub(
             r"<noscript>.*?</noscript>", "", page_html(as_viewer, address), flags=re.DOTALL
         )
-        assert html.count(">Apply</button>") == 1, address  # That of the display.
+        assert html.count(">Apply</button>") == 1, address  # The one of the display settings.
 
 
 def test_a_saved_view_is_not_offered_again(
@@ -50,5 +50,5 @@ def test_a_saved_view_is_not_offered_again(
     form_opens = 'popovertarget="save-view">'
     assert (
         page_html(as_viewer, "/audiences/?live=changed").count(form_opens) == 2
-    )  # New view, Cancel.
+    )  # New view and Cancel.
     assert page_html(as_viewer, "/audiences/?live=live").count(form_opens) == 3

@@ -1,4 +1,4 @@
-"""A browser that translates a page leaves the service's names and IDs as they are."""
+"""A browser that translates a page leaves the service's names and IDs unchanged."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 NAME = re.compile(
     r"Fleet telematics|Brightwater|Company \d|Ada Lovelace|\b(page|aud|ver|whs|conv|ten)_\w+"
 )
-"""A name or an ID of the service in these tests."""
+"""A name or an ID of the tests' service."""
 WITHOUT_END = {"br", "circle", "hr", "img", "input", "link", "meta", "path", "rect", "use"}
 NO_SENTENCES = {"option", "script", "style", "textarea", "title"}
 

@@ -22,20 +22,20 @@ RECORDED = {
 }
 """Tables of the ledger that record the service's data."""
 SETTLES = ("version-publish", "operation")
-"""Opening a publish of unknown outcome reads its version, and may settle the outcome."""
+"""Views that read the version of a publish with an unknown outcome, and may settle it."""
 _WRITTEN = re.compile(r'(?:INSERT (?:OR IGNORE )?INTO|UPDATE|DELETE FROM) "(\w+)"')
 
 
 @pytest.fixture
 def mia(fake_service: FakeService) -> Client:
-    """Log in Mia, who may do everything, in an otherwise empty ledger."""
+    """Log in Mia, who has every permission, with recorded data for every page."""
     return log_in_to_every_page(fake_service)
 
 
 EVERY = [*((address, "") for addresses in PAGES.values() for address in addresses), *PARTIALS]
-"""Every URL with the target of htmx, "" for a whole page. A run opens each in one of two ways."""
+"""Every URL with its htmx target; "" is the whole page. A run opens each in one of two ways."""
 WRITING = [(address, "") for name in ("page-list", "version-publish") for address in PAGES[name]]
-"""Those that write, without which a watch that sees nothing would pass: always opened."""
+"""URLs that write. They are always opened, to prove that the check sees writes."""
 
 
 def get(mia: Client, address: str, target: str) -> Any:

@@ -1,4 +1,4 @@
-"""The receiver's settings and its log are in the change feed."""
+"""Changes of the receiver's settings and log are in the change feed."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Hints: what an event can make Pressroom read, and how often at most."""
+"""Hints: what an event can make Pressroom read, and how often."""
 
 from datetime import datetime, timedelta
 
@@ -26,7 +26,7 @@ SECOND = timedelta(seconds=1)
 
 @pytest.fixture
 def now(db: None) -> datetime:
-    """A time; a page with two audiences is recorded, and another with one."""
+    """The current time, with a recorded page of two audiences and another of one."""
     service = ManyAudiences()
     service.add(2, page_id="page_1")
     service.add(1, page_id="page_2")
@@ -107,7 +107,7 @@ def test_another_worker_reads_a_killed_worker_s_page(now: datetime) -> None:
     take_hint("page_1", "aud_1", now)
     [lost] = claim(now, "killed")
     [hint] = claim(now + CLAIM, "another")
-    record_read(lost, read_at=now, is_complete=True)  # it was suspended, and returns too late
+    record_read(lost, read_at=now, is_complete=True)  # it was suspended and returns too late
     assert PageHint.objects.get().worker_id == "another"
     record_read(hint, read_at=now + CLAIM, is_complete=True)
     assert PageHint.objects.get().wake_at is None

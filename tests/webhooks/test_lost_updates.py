@@ -1,4 +1,4 @@
-"""Two users who change different fields of one row at the same moment keep both changes."""
+"""If two users change different fields of a row at the same moment, both changes are saved."""
 
 import pytest
 from django.db import connection

@@ -34,7 +34,7 @@ def code_field(label: str) -> forms.CharField:
 
 
 class CodeFormMixin(forms.Form):
-    """Mixin: match a code to a factor. The library's own records used codes in the local cache."""
+    """Mixin: match a code to a factor. The library's form keeps used codes in the local cache."""
 
     user: Any
     authenticator: Authenticator
@@ -148,6 +148,6 @@ class PasskeyStepForm(AuthenticateWebAuthnForm):  # type: ignore[misc]  # it has
 
 
 class PasskeyAgainForm(PasskeyStepForm):
-    """The browser's response for a passkey before a sensitive change."""
+    """The browser's passkey response before a sensitive change."""
 
     reauthenticated = True

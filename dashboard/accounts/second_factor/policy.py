@@ -1,4 +1,4 @@
-"""The limits of second factors: failed tries, codes that are spent, and a reset."""
+"""Second factors: the limit of failed tries, used codes, and resets."""
 
 from datetime import timedelta
 
@@ -14,9 +14,9 @@ from dashboard.accounts.models import SignInEventKind
 from dashboard.accounts.sign_in import nth_last_failure_at, record_sign_in_event
 
 MAX_WRONG_TRIES, COUNT_PERIOD = 30, timedelta(days=1)
-"""Wrong codes for an account, and wrong passwords in its sessions, from any IP address. Trying
-requires the password or a session. A code has a million values, of which three are valid at a time;
-at this rate the chance of a hit is one in thirty per year."""
+"""Limit of wrong codes for an account, and of wrong passwords in its sessions, from any IP address.
+Trying one requires the password or a session. A code has a million values, and three are valid at a
+time: at this rate the chance of a hit is one in thirty per year."""
 
 _CODE_LIFETIME_S = 120
 
@@ -33,7 +33,7 @@ def remaining_pause(user: User) -> timedelta:
 
 
 def count_wrong_try(request: HttpRequest, user: User) -> None:
-    """Count a wrong password or code, with the same limit as at the login."""
+    """Count a wrong password or code, both for this limit and for the login's."""
     name = user.get_username()
     record_sign_in_event(SignInEventKind.WRONG, by=name, user=user)
     user_login_failed.send(__name__, credentials={"username": name}, request=request)

@@ -60,7 +60,7 @@ def sync_groups(user: User, names: list[str]) -> None:
 
 
 def sync_profile(user: User, claims: Mapping[str, str]) -> None:
-    """Store the claimed e-mail address and name; what the provider does not name is unchanged."""
+    """Store the claimed e-mail address and name. A missing or invalid claim changes nothing."""
     names = ("email", "first_name", "last_name")
     for field in (field for field in User._meta.concrete_fields if field.name in names):
         with suppress(ValidationError):

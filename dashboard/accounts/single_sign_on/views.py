@@ -1,7 +1,7 @@
 """Login by the organization's OpenID Connect provider; 404 if none is configured.
 
-Users with an account connect it to the provider in their settings, after signing in to it: a name
-or e-mail address claimed by the provider opens no account.
+Users who have an account sign in to it first, then connect it to the provider in their settings. A
+name or e-mail address claimed by the provider opens no account.
 """
 
 import logging
@@ -122,9 +122,9 @@ def connect_account(request: HttpRequest, login: SocialLogin) -> HttpResponse:
 def refuse(
     request: HttpRequest, why: str, *, reason: str = "", error: Exception | None = None
 ) -> HttpResponse:
-    """Show why the provider's response was refused; to a signed-in user in the settings.
+    """Show why the provider's response was refused; signed-in users see it in their settings.
 
-    `reason` and `error` are logged if `why` is not specific enough.
+    `reason`, if any, is logged instead of `why`, and `error` with its traceback.
     """
     log_refusal(reason or why, error)
     if not request.user.is_authenticated:
@@ -150,7 +150,7 @@ def render_refusal(request: HttpRequest, why: str, *, status: int = 403) -> Http
 def _authorization_url(request: HttpRequest, process: str, **state: Any) -> str | None:
     """Return the provider's login URL, and store the state for its response.
 
-    None if the provider can't be reached, which is logged.
+    Returns None and logs it if the provider can't be reached.
     """
     nonce = secrets.token_urlsafe(16)
     try:

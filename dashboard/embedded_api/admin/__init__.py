@@ -1,4 +1,4 @@
-"""The service's objects in Django's admin, while the embedded API is the service in use."""
+"""The service's objects in Django's admin, if the embedded API is the service in use."""
 
 from django.conf import settings
 from django.contrib import admin

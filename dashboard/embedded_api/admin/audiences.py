@@ -1,4 +1,4 @@
-"""Audiences in the Django admin, with their versions, and their conversations, read-only."""
+"""Audiences in the Django admin with their versions, and read-only conversations."""
 
 import json
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ _SHORT = (
 
 
 class AudienceForm(ServiceForm):
-    """An audience. The spec has no request that makes one; its metadata follow the contract."""
+    """Form of an audience. The spec has no request that creates one, but describes its metadata."""
 
     rules = EditedAudience
 
@@ -52,7 +52,7 @@ class AudienceForm(ServiceForm):
         }
 
     def clean_prospect_id(self) -> str | None:
-        """Require a person who exists; one that was set before may have been deleted since."""
+        """Require an existing person. An unchanged one isn't checked, as it may be deleted."""
         prospect_id: str | None = self.cleaned_data["prospect_id"]
         if "prospect_id" in self.changed_data and prospect_id:
             page = self.cleaned_data.get("page") or getattr(self.instance, "page", None)
@@ -63,7 +63,7 @@ class AudienceForm(ServiceForm):
 
 
 class VersionInline(ReadOnlyInline):
-    """Its own page numbers a new version, and changes one."""
+    """Lists the versions. They are created and changed on their own admin page."""
 
     model = Version
     show_change_link = True
@@ -79,7 +79,7 @@ class VersionInline(ReadOnlyInline):
 
 
 class ConversationInline(ReadOnlyInline):
-    """The conversation of an audience; its own page shows the messages."""
+    """Shows the conversation of an audience. Its own admin page shows the messages."""
 
     model = Conversation
     show_change_link = True
@@ -107,7 +107,7 @@ class AudienceAdmin(ArchivingAdmin):
     path_from_version = "audience"
 
     def get_inlines(self, request: HttpRequest, obj: Audience | None = None) -> Any:
-        """Show what exists: a new audience has no versions, and most have no conversation."""
+        """Show what exists. A new audience has no versions, and most have no conversation."""
         if not obj:
             return ()
         has_conversation = Conversation.objects.filter(audience=obj).exists()
@@ -120,11 +120,11 @@ class AudienceAdmin(ArchivingAdmin):
 
 
 _MAX_TEXT = 2_000
-"""Characters of a text or a tool call that are shown. A result may have 200 KB."""
+"""Displayed characters of a text or a tool call. A result may have 200 KB."""
 
 
 class ConversationAdmin(ServiceAdmin):
-    """Conversations are records: an agent writes them, and they are deleted with their audience."""
+    """Read-only. An agent writes conversations, and they are deleted with their audience."""
 
     list_display = ("id", "audience", "message_count", "created", "updated")
     list_select_related = ("audience",)
@@ -173,7 +173,7 @@ def _tool_calls(calls: Iterable[dict[str, Any]]) -> SafeString:
         (call.get("name", "-"), _cut(json.dumps(call, indent=2, ensure_ascii=False)))
         for call in calls
     )
-    # What is wide scrolls, by keyboard too.
+    # Wide content scrolls, also by keyboard.
     return format_html_join("", '<p>Tool call: {}</p><pre tabindex="0">{}</pre>', rows)
 
 

@@ -1,4 +1,4 @@
-"""What the admin pages of the service's objects have in common, archiving included."""
+"""Common parts of the admin pages of the service's objects, including archiving."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -34,7 +34,7 @@ class StatusFilter(admin.SimpleListFilter):
     title = parameter_name = "status"
     statuses: type[StrEnum]
     dates: Mapping[str, StrEnum]
-    """The statuses by the column of their date, the one that counts most first."""
+    """Statuses by the column of their date. The first date that was reached counts."""
     otherwise: StrEnum
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -67,10 +67,10 @@ class ReadOnlyInline(admin.TabularInline):  # type: ignore[type-arg]  # not so a
 
 
 class SecretURLMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # not so at run time
-    """Rows with a URL whose secret only users who may change them see, or find by searching."""
+    """For rows with a URL that holds a secret. Only users who may change a row can find it out."""
 
     def get_search_fields(self, request: HttpRequest) -> list[str]:
-        """Leave out URLs for users who may only view: part by part, they could find a secret."""
+        """Leave out URLs for users who may only view, as they could find a secret part by part."""
         fields = super().get_search_fields(request)
         is_all = self.has_change_permission(request)
         return [name for name in fields if is_all or not name.endswith("url")]
@@ -81,7 +81,7 @@ class SecretURLMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # not so at r
 
 
 class AddOnceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not so at run time
-    """The form that adds a row has its ID: sent again, it leads to the row that it has added."""
+    """Adds a row once. The form holds the new ID, so sending it again leads to the same row."""
 
     id_column = "id"
 
@@ -112,7 +112,7 @@ class AddOnceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not so at run
 
 
 class ServiceAdmin(AddOnceAdmin):
-    """Save only what was changed, with the date of the update."""
+    """Saves only what was changed, with the date of the update."""
 
     form = ServiceForm
     list_per_page = 50
@@ -121,9 +121,9 @@ class ServiceAdmin(AddOnceAdmin):
         models.JSONField: {"form_class": JsonField},
     }
     fixed_fields: tuple[str, ...] = ()
-    """Set when the object is created, and read-only from then on."""
+    """Fields that are set when the object is created, and read-only afterwards."""
     shown_fields: tuple[str, ...] = ()
-    """Read-only, of an object that exists."""
+    """Read-only fields of an existing object."""
 
     created = moment_of("created_at", "Created")
     updated = moment_of("updated_at", "Updated")
@@ -151,17 +151,17 @@ class ServiceAdmin(AddOnceAdmin):
 
 
 class PublishedStaysAdmin(ServiceAdmin):
-    """Refuse to delete what was ever published: others may refer to it, and its keys are used."""
+    """Refuses to delete what was ever published. Others may refer to it, and its keys are used."""
 
     path_from_version = ""
-    """The path from a version to this model, for a query."""
+    """Lookup from a version to this model."""
 
     def get_object(
         self, request: HttpRequest, object_id: str, from_field: str | None = None
     ) -> Any:
-        """Return the row to show; for a change, as it is once no publish of its page is under way.
+        """Return the row to show. For a change, wait for publishes of its page and read it again.
 
-        What may be changed or deleted depends on what is published.
+        What is published decides what may be changed or deleted.
         """
         row = super().get_object(request, object_id, from_field)
         if row is None or not transaction.get_connection().in_atomic_block:
@@ -171,7 +171,10 @@ class PublishedStaysAdmin(ServiceAdmin):
 
     @transaction.atomic
     def delete_queryset(self, request: HttpRequest, queryset: "QuerySet[Any]") -> None:
-        """Delete rows, unless one was published since the user was asked."""
+        """Delete rows, unless one was published since the user was asked.
+
+        Raises PermissionDenied.
+        """
         self._lock_pages(queryset)
         if self.get_deleted_objects(queryset, request)[3]:
             raise PermissionDenied("A version was published meanwhile. Nothing was deleted.")
@@ -189,7 +192,7 @@ class PublishedStaysAdmin(ServiceAdmin):
     def get_deleted_objects(
         self, objs: "QuerySet[Any] | Iterable[Any]", request: HttpRequest
     ) -> tuple[list[Any], dict[str, int], set[str], list[str]]:
-        """Name each version that prevents the deletion."""
+        """Add a reason for each version that prevents the deletion."""
         deleted, counts, missing, protected = super().get_deleted_objects(objs, request)  # type: ignore[arg-type]
         queued = self._versions_of(objs).filter(queued_at__isnull=False).select_related("audience")
         reasons = [
@@ -197,13 +200,13 @@ class PublishedStaysAdmin(ServiceAdmin):
             "Archive its audience or page instead."
             for version in queued.order_by("audience_id", "version_number")
         ]
-        # A conversation goes with its audience; by itself it is read-only.
+        # A conversation is read-only, but it is deleted with its audience.
         missing -= {str(Conversation._meta.verbose_name)}
         return deleted, counts, missing, [*protected, *reasons]
 
 
 class ArchivingAdmin(PublishedStaysAdmin):
-    """Actions of the list; what is already as wanted stays unchanged."""
+    """Adds list actions to archive and restore. Rows already in that state stay unchanged."""
 
     actions = ("archive", "restore")
 
@@ -211,7 +214,7 @@ class ArchivingAdmin(PublishedStaysAdmin):
         description="Archive the selected %(verbose_name_plural)s", permissions=["change"]
     )
     def archive(self, request: HttpRequest, queryset: "QuerySet[Any]") -> None:
-        """Archive from now on. What is live stays live: the API has no way to unpublish."""
+        """Archive rows. A live version stays live, as the API has no way to unpublish."""
         rows = queryset.filter(archived_at=None)
         self._set_archived(request, rows, uuid7_now(), "Archived")
 
@@ -227,7 +230,7 @@ class ArchivingAdmin(PublishedStaysAdmin):
     ) -> None:
         changed = list(rows)
         dates = {"updated_at": uuid7_now()} if hasattr(self.model, "updated_at") else {}
-        # Once more: somebody else may have done the same since.
+        # Filter again: another user may have done the same in the meantime.
         same = rows.model._default_manager.filter(pk__in=[row.pk for row in changed])
         same.filter(archived_at__isnull=mark is not None).update(archived_at=mark, **dates)
         for row in changed:

@@ -89,7 +89,7 @@ class PageAdmin(ArchivingAdmin):
     path_from_version = "audience__page"
 
     def get_exclude(self, request: HttpRequest, obj: Page | None = None) -> Any:
-        """Leave the title of a new page to the service: the metadata's, or else the name."""
+        """Leave out the title of a new page. The service takes it from the metadata or the name."""
         return None if obj else ("title",)
 
     @admin.display(description="Status")

@@ -18,7 +18,7 @@ from dashboard.embedded_api.requests import MAX_WORDS, NewPerson
 
 
 class TenantAdmin(ServiceAdmin):
-    """Owners of keys and objects. The dashboard shows the objects of the default tenant."""
+    """Tenants own keys and objects. The dashboard shows the objects of the default tenant."""
 
     list_display = ("name", "id", "brand_id")
     search_fields = ("name", "id")
@@ -26,12 +26,12 @@ class TenantAdmin(ServiceAdmin):
     shown_fields = ("id",)
 
     def has_delete_permission(self, request: HttpRequest, obj: Tenant | None = None) -> bool:
-        """Refuse deletion: everything of the tenant would go with it, published versions too."""
+        """Refuse deletion, which would delete all the tenant's objects and published versions."""
         return False
 
 
 class ApiKeyAdmin(AddOnceAdmin):
-    """List keys by name and prefix. No page shows a key again, or its hash."""
+    """Lists keys by name and prefix. No page shows a key again, nor its hash."""
 
     list_display = ("name", "prefix", "tenant", "created_at", "revoked_at")
     list_filter = ("tenant", ("revoked_at", admin.EmptyFieldListFilter))
@@ -43,7 +43,7 @@ class ApiKeyAdmin(AddOnceAdmin):
     def get_readonly_fields(
         self, request: HttpRequest, obj: ApiKey | None = None
     ) -> tuple[str, ...]:
-        """Show everything but the hash of an existing key; only its name can change."""
+        """Show an existing key without its hash. Only its name can change."""
         return ("tenant", "prefix", "created_at", "revoked_at") if obj else ()
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
@@ -51,7 +51,7 @@ class ApiKeyAdmin(AddOnceAdmin):
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: Any) -> None:
         if change:
-            # Only the name: the key may be revoked at the same moment.
+            # Save the name only: the key may be revoked at the same moment.
             obj.save(update_fields=["name"])
             return
         obj.id = self.new_id(request)
@@ -59,7 +59,7 @@ class ApiKeyAdmin(AddOnceAdmin):
         messages.warning(request, f"Copy the key now. It won't be shown again: {key}")
 
     def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
-        """Refuse deletion: a revoked key records who had access, and until when."""
+        """Refuse deletion, as a revoked key records who had access and until when."""
         return False
 
     @admin.action(description="Revoke the selected keys", permissions=["change"])
@@ -80,7 +80,7 @@ class PersonForm(ServiceForm):
 
 
 class PersonAdmin(ServiceAdmin):
-    """People, of whom there may be a million: listed and searched by index."""
+    """Lists and searches people by index, as there may be a million."""
 
     form = PersonForm
     id_column = "person_id"
@@ -89,7 +89,7 @@ class PersonAdmin(ServiceAdmin):
     list_filter = ("tenant", ("email", admin.EmptyFieldListFilter))
     search_fields = ("search_text",)
     search_help_text = "Every word in the name, email, domain, slug or phone, without accents."
-    # The order of an index; by the name alone, all people would be sorted for each page.
+    # The order of an index. By name alone, each page would sort all people.
     ordering = ("tenant_id", "name", "person_id")
     show_full_result_count = False
     autocomplete_fields = ("tenant",)
@@ -98,13 +98,13 @@ class PersonAdmin(ServiceAdmin):
 
     @admin.display(description="Name", ordering="name")
     def shown_name(self, row: Person) -> str:
-        """Return the name, or else the ID, so that there is something to click."""
+        """Return the name, or else the ID, so that there is a link."""
         return str(row)
 
     def get_search_results(
         self, request: HttpRequest, queryset: "QuerySet[Person]", search_term: str
     ) -> "tuple[QuerySet[Person], bool]":
-        """Search as the API does: each word, without case and accents."""
+        """Search like the API: every word must match, ignoring case and accents."""
         for word in fold_for_search(search_term).split()[:MAX_WORDS]:
             queryset = queryset.filter(search_text__contains=word)
         return queryset, False

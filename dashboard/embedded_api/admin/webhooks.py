@@ -1,4 +1,4 @@
-"""Webhooks in the Django admin: subscriptions, their secrets, and the log of deliveries."""
+"""Webhooks in the Django admin: subscriptions, their secrets and the delivery log."""
 
 from typing import Any
 from uuid import uuid4
@@ -29,7 +29,7 @@ _NULL, _LIST = "null", "list"
 
 
 class SubscriptionForm(ServiceForm):
-    """A subscription, by the rules of the API's update; only here its events may be null."""
+    """A subscription with the rules of the API's update. Only here, events can be set to null."""
 
     rules = SubscriptionChange
     kind = forms.ChoiceField(
@@ -90,16 +90,16 @@ class SubscriptionAdmin(SecretURLMixin, ServiceAdmin):
 
     @admin.display(description="Events")
     def shown_events(self, row: Subscription) -> str:
-        """Return the names, or which of the two empty values it is."""
+        """Return the names of the events, or a label for null or for an empty list."""
         if row.events is None:
             return "null (undocumented)"
         return ", ".join(row.events) or "No events"
 
 
 class ReadOnlyAdmin(SecretURLMixin):
-    """Rows that the service writes. Their actions require the change permission.
+    """For rows that only the service writes. Their actions require the change permission.
 
-    Deletion is Django's own: what they belong to can't be deleted otherwise.
+    Deletion is allowed, as otherwise their parents couldn't be deleted.
     """
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -163,13 +163,13 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
 
 
 class KeyedActionForm(ActionForm):
-    """The choice of an action, which is done once if the form is sent twice."""
+    """Chooses an action. It runs once, even if the form is sent twice."""
 
     form_key = forms.CharField(label="", required=False, widget=forms.HiddenInput, initial=uuid4)
 
 
 class SigningSecretAdmin(ReadOnlyAdmin):
-    """The secrets by subscription. Only users who may change one can see it."""
+    """Secrets by subscription. Only users who may change a secret can see it."""
 
     list_display = ("subscription", "subscription_id", "rotated_at")
     list_filter = ("subscription__tenant",)
@@ -192,7 +192,7 @@ class SigningSecretAdmin(ReadOnlyAdmin):
 
     @admin.action(description="Rotate the selected secrets", permissions=["change"])
     def rotate(self, request: HttpRequest, queryset: QuerySet[SigningSecret]) -> None:
-        """Replace the selected secrets; the previous ones sign too for a day."""
+        """Replace the selected secrets. The previous ones also sign for a day."""
         now, form_key = clock.now(), request.POST.get("form_key", "")[:64]
         rows = [row for row in queryset if signing.rotate(row, now, form_key=form_key)]
         for row in rows:

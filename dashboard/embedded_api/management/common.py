@@ -1,4 +1,4 @@
-"""Options, files and progress of the commands that fill the service."""
+"""Options, files and progress bars of the commands that import data."""
 
 import sys
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from dashboard.embedded_api.models import DEFAULT_TENANT_ID, Tenant
 
 
 def require_embedded_api() -> None:
-    """Raise CommandError if another service is in use: no one would see the data."""
+    """Raise CommandError if another service is in use, as nobody would see the data."""
     if not settings.EMBEDDED_API:
         raise CommandError("SERVICE_URL is set, so the built-in service is not in use: unset it.")
 
@@ -33,7 +33,7 @@ def add_source_arguments(parser: CommandParser, suffix: str) -> None:
 
 
 def find_tenant(tenant_id: str, *, is_dry_run: bool) -> Tenant:
-    """Return the tenant; the default one is created if missing. Raises CommandError."""
+    """Return the tenant, creating the default one if missing. Raises CommandError."""
     if tenant := Tenant.objects.filter(id=tenant_id).first():
         return tenant
     if tenant_id == DEFAULT_TENANT_ID:
@@ -56,7 +56,7 @@ def opened(name: str) -> Iterator[BinaryIO]:
 
 
 def progress_bar(*, is_quiet: bool = False) -> Progress:
-    """Return a bar for a terminal, on standard error; its tasks have a field `done`."""
+    """Return a progress bar on standard error, for terminals. Its tasks have a field `done`."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),

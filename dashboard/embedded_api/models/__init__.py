@@ -1,7 +1,7 @@
 """The tables of the embedded API.
 
-Primary keys are the ids of the API, so a foreign key's column is the id that the API returns.
-Dates are marks (see `marks`). JSON columns contain camelCase keys, as in the API.
+Primary keys are the ids of the API, so a foreign key's column holds the id that the API returns.
+Dates are marks (see `ids.py`). JSON columns have camelCase keys, as in the API.
 """
 
 from dashboard.embedded_api.models.pages import Audience, Conversation, OperationKey, Page, Version

@@ -10,7 +10,7 @@ from dashboard.embedded_api.models.tenants import Tenant
 
 
 class Page(models.Model):
-    """A page. Its status is derived from its dates; publishing does not change `updated_at`."""
+    """A page. Its status is derived from its dates. Publishing does not change `updated_at`."""
 
     id = id_column("page")
     tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="pages", db_index=False)
@@ -28,15 +28,15 @@ class Page(models.Model):
     created_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
     updated_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
     published_at = models.CharField(max_length=MARK_LENGTH, null=True)
-    """When the first of its versions went live, or will; until then the page is a draft."""
+    """When the first version of the page goes or went live. Until then the page is a draft."""
     archived_at = models.CharField(max_length=MARK_LENGTH, null=True)
     deleted_at = models.CharField(max_length=MARK_LENGTH, null=True)
 
     class Meta:
         indexes = [
             models.Index(fields=["tenant", "-created_at", "-id"], name="page_newest_first"),
-            # For counting the list. Of two suitable indexes SQLite uses the one created last,
-            # so this one, a third of the size, comes second.
+            # For counting the list. SQLite uses the last created of two suitable indexes, so this
+            # one comes second. It has a third of the size.
             models.Index(fields=["tenant"], name="page_of_tenant"),
         ]
 
@@ -45,7 +45,7 @@ class Page(models.Model):
 
 
 def status_of_page(row: Any, until: str) -> PageStatus:
-    """Return the status of a page's row; `until` is the last mark of the present time."""
+    """Return the status of a page's row. `until` is the last mark of the current time."""
     if row.archived_at and row.archived_at <= until:
         return PageStatus.ARCHIVED
     is_published = row.published_at and row.published_at <= until
@@ -55,8 +55,8 @@ def status_of_page(row: Any, until: str) -> PageStatus:
 class Audience(models.Model):
     """An audience of a page.
 
-    Not stored, because derived: the effective name (custom, else computed), the effective metadata
-    (the page's, overridden by the audience's), the latest and the live version.
+    Derived and not stored: the effective name (custom, or else computed), the effective metadata
+    (the page's with the audience's overrides), the latest and the live version.
     """
 
     id = id_column("aud")
@@ -85,10 +85,10 @@ class Audience(models.Model):
 class Version(models.Model):
     """A version of an audience.
 
-    The status is derived from the dates; future ones are planned (see `lifecycle`). To write one by
-    hand: no date means `pending`; `became_draft_at` makes a draft; `queued_at`, `processing_at`
-    and `published_at` together publish; `obsolete_at` with `archived_at` retires; `cancelled_at`
-    instead of `processing_at` and `published_at` cancels.
+    The status is derived from the dates, and future dates are planned (see `lifecycle`). To write a
+    row by hand: no date means `pending`. `became_draft_at` makes a draft. `queued_at`,
+    `processing_at` and `published_at` together publish. `obsolete_at` with `archived_at` retires.
+    `cancelled_at` instead of `processing_at` and `published_at` cancels.
     """
 
     id = id_column("ver")
@@ -101,7 +101,7 @@ class Version(models.Model):
     became_draft_at = models.CharField(max_length=MARK_LENGTH, null=True)
     queued_at = models.CharField(max_length=MARK_LENGTH, null=True)
     processing_at = models.CharField(max_length=MARK_LENGTH, null=True)
-    """When it leaves the queue. The API only returns `queueDurationMs`."""
+    """When the version leaves the queue. The API returns only `queueDurationMs`."""
     published_at = models.CharField(max_length=MARK_LENGTH, null=True)
     obsolete_at = models.CharField(max_length=MARK_LENGTH, null=True)
     archived_at = models.CharField(max_length=MARK_LENGTH, null=True)
@@ -117,7 +117,7 @@ class Version(models.Model):
 
 
 class OperationKey(models.Model):
-    """The key of a completed publish. Never deleted, so that no key works twice."""
+    """The key of a completed publish. Keys are never deleted, so that none works twice."""
 
     tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="operation_keys")
     key = models.CharField(max_length=128)
@@ -134,9 +134,9 @@ class OperationKey(models.Model):
 class Conversation(models.Model):
     """The conversation in which an agent wrote an audience.
 
-    Not stored, because derived: its context, which is the present state of the audience and page,
-    and the message up to which it was published. `messages` and `pending_changes` are lists of the
-    contract's Message and Change objects.
+    Derived and not stored: the context, which is the current state of the audience and the page,
+    and the last published message. `messages` and `pending_changes` are lists of the contract's
+    Message and Change objects.
     """
 
     id = id_column("conv")

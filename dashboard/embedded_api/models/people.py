@@ -1,4 +1,4 @@
-"""People, their search text, and writing many of them."""
+"""People and their search text, with fast bulk writes."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -15,15 +15,15 @@ SEARCHED_FIELDS = ("name", "email", "domain", "slug", "phone_number")
 
 
 def fold_for_search(text: str) -> str:
-    """Return the text without case and accents; NUL, invalid in a query, becomes a space."""
+    """Return the text without case and accents. NUL, which is invalid in SQL, becomes a space."""
     return fold(text).replace("\0", " ")
 
 
 class SearchTextField(models.TextField):  # type: ignore[type-arg]  # not so at run time
-    """The row's folded searched fields, one per line, so that no word spans two of them.
+    """The row's searched fields, folded, one on each line so that no word spans two fields.
 
-    Written by `save` and `bulk_create`. A text that another one contains (a domain in its email)
-    is omitted.
+    `save` and `bulk_create` write it. A text that another one contains, such as a domain in an
+    email, is left out.
     """
 
     def pre_save(self, model_instance: models.Model, add: bool) -> str:  # noqa: FBT001 (Django's)
@@ -36,25 +36,25 @@ class SearchTextField(models.TextField):  # type: ignore[type-arg]  # not so at 
 
 
 class PersonQuerySet(models.QuerySet["Person"]):
-    """Refuse updates that would leave the search text outdated."""
+    """Refuses updates that would leave the search text outdated."""
 
     def update(self, **values: Any) -> int:
-        """Update the rows. Raises TypeError for a searched field, because SQL can't fold text."""
+        """Update the rows. Raises TypeError for a searched field, as SQL can't fold text."""
         if not values.keys().isdisjoint(SEARCHED_FIELDS) and "search_text" not in values:
             raise TypeError("The search text would no longer match: save each person instead.")
         return super().update(**values)
 
 
 class Person(models.Model):
-    """A person. An empty name means none; the list is ordered by name, then by id."""
+    """A person. An empty name means no name. The list is ordered by name, then by id."""
 
     number = models.BigAutoField(primary_key=True)
-    """The rowid of SQLite's search table, which must be an integer."""
+    """Rowid of SQLite's search table, which must be an integer."""
     tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="people")
     search_text = SearchTextField(editable=False)
-    """Indexed by the first migration with SQL per database, as is the order of the list.
+    """Folded text of the searched fields. The first migration indexes it with SQL per database.
 
-    One of the first columns: PostgreSQL reads a row up to the last column that it needs.
+    It is one of the first columns, as PostgreSQL reads a row up to the last column that it needs.
     """
     person_id = models.CharField(
         "ID", unique=True, max_length=ID_LENGTH, default=partial(new_id, "prospect"), editable=False
@@ -83,7 +83,7 @@ class Person(models.Model):
 
 
 _ROWS_PER_INSERT = 1_000
-"""SQLite limits the values of a statement, and FTS5 updates its index after each statement."""
+"""SQLite limits the values in a statement, and FTS5 updates its index after each statement."""
 _UPDATED = (
     *("name", "email", "domain", "slug", "phone_number", "linkedin_profile_url"),
     *("search_text", "updated_at"),
@@ -91,9 +91,9 @@ _UPDATED = (
 
 
 def gather_trigrams() -> None:
-    """Let PostgreSQL gather the trigrams of many people before it writes them.
+    """Make PostgreSQL gather the trigrams of many people before writing them.
 
-    A million people take two thirds of the time. This lasts until the end of the transaction.
+    It saves a third of the time for a million people. Applies until the end of the transaction.
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
@@ -102,7 +102,7 @@ def gather_trigrams() -> None:
 
 
 def write_trigrams() -> None:
-    """Write what PostgreSQL gathered, and make statistics, which the first searches would lack."""
+    """Write the trigrams that PostgreSQL gathered, and update statistics for the first searches."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             # Without the extension there is no index, and to_regclass is null.
@@ -112,7 +112,7 @@ def write_trigrams() -> None:
 
 
 def bulk_insert(rows: Sequence[Person]) -> None:
-    """Insert new people, twice as fast as `bulk_create` for a million of them."""
+    """Insert new people. For a million, this is twice as fast as `bulk_create`."""
     fields = [field for field in Person._meta.concrete_fields if not field.primary_key]
     columns = ", ".join(f'"{field.column}"' for field in fields)
     target = f'"{Person._meta.db_table}" ({columns})'
@@ -132,10 +132,10 @@ def bulk_insert(rows: Sequence[Person]) -> None:
 
 
 def bulk_update(rows: Sequence[Person]) -> None:
-    """Write the fields of saved people, their search text included.
+    """Write the fields of saved people, including their search text.
 
-    Unlike Django's, which writes one statement with a condition per row and field, this takes the
-    same time per row for any number of them.
+    The time for a row doesn't depend on their number. Django's `bulk_update` writes one statement
+    with a condition for each row and field.
     """
     fields = [field for field in Person._meta.concrete_fields if field.name in _UPDATED]
     columns = ", ".join(f'"{field.column}" = %s' for field in fields)

@@ -5,18 +5,18 @@ from django.db import models
 from dashboard.embedded_api.ids import id_column
 
 DEFAULT_TENANT_ID = "ten_01jd6kqe00750a8r2mmd0dvx3s"
-"""The tenant of the dashboard, and of keys issued without naming a tenant."""
+"""Tenant of the dashboard, and of keys that are issued without a tenant."""
 
 
 class Tenant(models.Model):
-    """The owner of objects. A key only has access to its own tenant's objects."""
+    """The owner of objects. A key has access only to the objects of its tenant."""
 
     id = id_column("ten")
     name = models.CharField(max_length=200, default="Default tenant")
     brand_id = models.CharField(
         "brand ID", max_length=255, default="brand_01jd6kqe00750a8r2mmd0dvx3s"
     )
-    """The brand of a page that is created without one."""
+    """Brand of pages that are created without one."""
 
     def __str__(self) -> str:
         return self.name
@@ -29,7 +29,7 @@ class ApiKey(models.Model):
     tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="api_keys")
     name = models.CharField(max_length=200, help_text="Who or what uses this key.")
     prefix = models.CharField(max_length=12, db_index=True, editable=False)
-    """The first characters of the key, to tell keys apart."""
+    """First characters of the key, to tell keys apart."""
     sha256 = models.CharField(max_length=64, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     revoked_at = models.DateTimeField(null=True, editable=False)

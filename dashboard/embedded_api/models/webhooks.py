@@ -1,4 +1,4 @@
-"""Webhook subscriptions, events, and their deliveries."""
+"""Webhook subscriptions, events and deliveries."""
 
 from functools import partial
 from urllib.parse import urlsplit
@@ -19,7 +19,7 @@ class Subscription(models.Model):
     tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="subscriptions")
     url = models.TextField("URL")
     events = models.JSONField(null=True, blank=True)
-    """A list of event names, or null (the spec does not say what that selects)."""
+    """List of event names, or null. The spec does not say what null selects."""
     active = models.BooleanField(default=True)
     created_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
     updated_at = models.CharField(max_length=MARK_LENGTH, default=uuid7_now)
@@ -32,31 +32,31 @@ class Subscription(models.Model):
 
 
 class WebhookEvent(models.Model):
-    """An event that has occurred, or that a publish has planned.
+    """An event that has occurred or that a publish has planned.
 
-    Planned with the dates of the version, so that the worker has one index to read; what a canceled
-    publish had planned is deleted. Data from before this table has no events.
+    Events are planned along with the version's dates, so that the worker has one index to read. The
+    events of a canceled publish are deleted.
     """
 
     event_id = models.CharField(
         "ID", max_length=ID_LENGTH, unique=True, default=partial(new_id, "evt"), editable=False
     )
-    """The same in every delivery, so that a receiver can tell a repeated one."""
+    """Id in every delivery of the event, so that a receiver can recognize duplicates."""
     tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="+")
     page = models.ForeignKey(Page, models.CASCADE, related_name="+")
     version = models.ForeignKey(Version, models.CASCADE, related_name="+", null=True)
-    """Null for an event of a form."""
+    """Version of the event; null for a form event."""
     name = models.CharField(max_length=40, choices=[(name.value, name.value) for name in EventName])
     occurred_at = models.CharField(max_length=MARK_LENGTH)
-    """When it occurs or occurred: the version's own date, so each publish has its own events."""
+    """When the event occurs. The version's own date, so that each publish has its own events."""
     data = models.JSONField()
-    """The payload's `data`: ids and numbers."""
+    """The payload's `data`, with ids and numbers."""
     announced_at = models.DateTimeField(null=True)
-    """When its deliveries were made; null until it has occurred and a worker has seen it."""
+    """When a worker created the deliveries; null before that."""
     failures = models.PositiveSmallIntegerField(default=0)
-    """How often that failed; after a day of failures it is given up."""
+    """How often announcing failed. After a day of failures it is given up."""
     retry_at = models.DateTimeField(null=True)
-    """When it is tried again after a failure."""
+    """When announcing is tried again after a failure."""
 
     class Meta:
         constraints = [
@@ -82,12 +82,12 @@ class WebhookEvent(models.Model):
 
 class EventDeliveryState(models.TextChoices):
     WAITING = "waiting", "Waiting"
-    """For its first attempt, or the next one."""
+    """The next attempt is due at `wake_at`."""
     DELIVERED = "delivered", "Delivered"
     GIVEN_UP = "given_up", "Given up"
-    """No attempt succeeded in a day, or the receiver responded 410."""
+    """No attempt succeeded within a day, or the receiver responded 410."""
     NOT_SENT = "not_sent", "Not sent"
-    """The subscription was turned off, changed or deleted meanwhile, or a backup was restored."""
+    """The subscription was turned off, changed or deleted, or a backup was restored."""
 
 
 class WebhookDelivery(DeliveryRow):
@@ -95,15 +95,15 @@ class WebhookDelivery(DeliveryRow):
     subscription = models.ForeignKey(
         Subscription, models.SET_NULL, null=True, related_name="deliveries"
     )
-    """Null once it is deleted."""
+    """Receiving subscription; null after it was deleted."""
     url = models.TextField("URL")
-    """Where the last attempt went, or the first one will."""
+    """URL of the last attempt, or else of the first one to come."""
     state = models.CharField(
         max_length=10, choices=EventDeliveryState, default=EventDeliveryState.WAITING
     )
     attempt_count = models.PositiveIntegerField("attempts", default=0)
     status_code = models.PositiveIntegerField("response", null=True)
-    """Of the last attempt; null if there was no response."""
+    """Status code of the last attempt; null if there was no response."""
     created_at = models.DateTimeField("created")
     wake_at = models.DateTimeField("next attempt", null=True)
 
@@ -126,7 +126,7 @@ class WebhookDelivery(DeliveryRow):
 
     @property
     def host(self) -> str:
-        """The host of the URL; the rest may be a secret."""
+        """The host of the URL. The rest may be secret."""
         return urlsplit(self.url).netloc.rpartition("@")[2]
 
 
@@ -147,7 +147,7 @@ class WebhookDeliveryAttempt(models.Model):
 class SigningSecret(models.Model):
     """The secret that signs the deliveries of a subscription, encrypted.
 
-    For a day after a rotation the previous one signs too. Source: standardwebhooks.com.
+    For a day after a rotation, the previous one signs, too. Source: standardwebhooks.com.
     """
 
     subscription = models.OneToOneField(
@@ -157,7 +157,7 @@ class SigningSecret(models.Model):
     previous_encrypted = EncryptedText(blank=True)
     rotated_at = models.DateTimeField("rotated", null=True)
     form_key = models.CharField(max_length=64, blank=True)
-    """Of the form that rotated it last."""
+    """Key of the form that last rotated the secret."""
 
     def __str__(self) -> str:
         return str(self.subscription)

@@ -1,1 +1,1 @@
-"""The nine operations, one module a resource."""
+"""The nine operations, with a module for each resource."""

@@ -1,4 +1,4 @@
-"""Realistic sample data: the same on every run, with times relative to now."""
+"""Realistic sample data. It is the same on every run, with times relative to now."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -43,16 +43,16 @@ from dashboard.embedded_api.signing import create_secrets, reveal, secret_of
 TENANT_NAME = "Kestrel Freight Software"
 KEY_NAME = "Shown by manage.py demo"
 RECEIVER_ID = sample_id("whs", "receiver")
-"""Of the subscription for the dashboard's own receiver, which each start of the demo adds."""
+"""Id of the subscription for the dashboard's own receiver, which each demo start ensures."""
 _BATCH_SIZE = 5_000
 
 ReportProgress = Callable[..., None]
-"""Called with a text, and optionally the number done and the total."""
+"""Function that is called with a text, and optionally the number done and the total."""
 
 
 @dataclass
 class World:
-    """The sample except its people, which are too many for memory."""
+    """The sample without its people, who are too many for memory."""
 
     pages: list[Page]
     stories: list[AudienceStory]
@@ -90,7 +90,7 @@ def _subscriptions(now: datetime) -> Iterator[Subscription]:
 
 
 class Sample:
-    """The sample data, and the versions that a dashboard would have recorded before."""
+    """The sample data, and the versions that a dashboard in use would have recorded."""
 
     def __init__(self, now: datetime) -> None:
         self._now = now
@@ -132,8 +132,8 @@ class Sample:
     def subscribe_receiver(url: str) -> tuple[str, str]:
         """Subscribe the dashboard's own receiver to every event.
 
-        Return the id of the subscription, and the secret of a new one. An old one gets the URL of
-        this start, and otherwise stays as users have left it; then the secret is "".
+        Return the subscription's id, and its secret if it is new, or else "". An existing
+        subscription gets the URL of this start. Users' other changes to it stay.
         """
         row, is_new = Subscription.objects.get_or_create(
             id=RECEIVER_ID,

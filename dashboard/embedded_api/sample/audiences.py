@@ -1,7 +1,7 @@
-"""The audiences of a page: usually a company, sometimes one of its people.
+"""The audiences of a page. Each is usually a company, sometimes one of its people.
 
-Also the versions that a dashboard in use for six weeks would have recorded. One that was replaced
-between two visits was never seen: those are the gaps.
+Also the versions that a dashboard in use for six weeks would have recorded. There are gaps, as a
+version that was replaced between two visits was never seen.
 """
 
 from collections.abc import Iterable, Iterator
@@ -45,7 +45,7 @@ from dashboard.embedded_api.serializers import version_json
 
 IN_USE = timedelta(days=43)
 SeenVersion = tuple[str, AudienceVersion, datetime, datetime]
-"""A page's id, a version as last seen, and the times when it was first and last seen."""
+"""Page id, version as last seen, and the times when it was first and last seen."""
 _TEXTS = TEXTS["audience"]
 _CUSTOM_NAMES: dict[str, str] = _TEXTS["custom_names"]
 
@@ -88,7 +88,7 @@ def audience_stories(
 
 
 def _companies_of(page_number: int, brief: PageBrief) -> list[int]:
-    """Return the numbers of a page's companies; a call follow-up has the one it names."""
+    """Return the numbers of a page's companies. A company that the page names comes first."""
     named = [
         n
         for n, company in enumerate(FIRST_COMPANIES)
@@ -103,7 +103,7 @@ def _companies_of(page_number: int, brief: PageBrief) -> list[int]:
 def _audience(
     rng: Random, number: int, page: Page, key: tuple[int, int], created: datetime
 ) -> Audience:
-    """Build the audience of a company; `key` is the page's number and the place on the page."""
+    """Build the audience of a company. `key` is the page's number and the position on it."""
     company = companies()[number]
     is_nameless = key == (0, len(FIRST_COMPANIES))
     audience = Audience(
@@ -129,7 +129,7 @@ def _audience(
 
 
 def _custom_name(rng: Random, company: Company, contact: str) -> str | None:
-    """Return a name as a user would type it, with or without a person's name, or None."""
+    """Return a name as a user might type it, with or without a person's name, or None."""
     if company in FIRST_COMPANIES:
         return _CUSTOM_NAMES.get(company.name)
     if rng.random() >= 0.25:
@@ -163,7 +163,7 @@ def seen_versions(stories: Iterable[AudienceStory], now: datetime) -> Iterator[S
 
 
 def _visits_to(page_id: str, now: datetime) -> list[datetime]:
-    """Return the sorted times of visits to a page: 3 to 40 of them."""
+    """Return the sorted times of 3 to 40 visits to a page."""
     rng = seeded_random("looks", page_id)
     count = int(rng.triangular(3, 40, 12))
     began = now - IN_USE
@@ -172,9 +172,9 @@ def _visits_to(page_id: str, now: datetime) -> list[datetime]:
 
 
 def _was_listed(version: Version, newer_from: str, until: str) -> bool:
-    """Whether the version was the latest or the live one at the mark `until`.
+    """Return whether the version was the latest or the live one at the mark `until`.
 
-    `newer_from` is the mark at which a newer version was created.
+    `newer_from` is the mark when a newer version was created.
     """
     if version.created_at > until:
         return False

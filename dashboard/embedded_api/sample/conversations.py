@@ -1,6 +1,6 @@
-"""Three hundred conversations, with user and agent messages for each version.
+"""Three hundred conversations with user and agent messages for each version.
 
-The agent's tool calls are small, fail, or have results of 200 KB.
+Some of the agent's tool calls are small, some fail, and some have results of 200 KB.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,10 +18,10 @@ from dashboard.embedded_api.sample.randomness import TEXTS, fill, mark, sample_i
 from dashboard.embedded_api.serializers import effective_metadata
 
 LARGE_ROWS = 1_700
-"""Rows of a large result: a little over 200 KB as JSON."""
+"""Rows of a large result, which has a little over 200 KB as JSON."""
 COUNT = 300
 READY, APPLIED, MOVED = "ready", "applied", "moved"
-"""Pending changes: the present text is the old one; the new one; neither."""
+"""Kinds of pending changes: the current text is the old text, the new text, or neither."""
 _TEXTS = TEXTS["conversation"]
 _LENGTHS = ((5, 12), (8, 24), (20, 60), (60, 150))
 _FIXED_LENGTHS = {3: 200, 5: 5, 90: 200, 150: 200}
@@ -35,7 +35,7 @@ def update_call(version: Version, key: object) -> dict[str, Any]:
 
 
 def any_call(rng: Random, company: Company, contact: str, key: object) -> dict[str, Any]:
-    """Return a random call that collects facts; some fail."""
+    """Return a random call that collects facts. Some calls fail."""
     templates = _TEXTS["tool_calls"]
     template = rng.choices(templates, [call["weight"] for call in templates])[0]
     name = template["name"]
@@ -99,7 +99,7 @@ def large_call(rng: Random, company: Company, key: object) -> dict[str, Any]:
 
 
 def _call(key: object, name: str, arguments: dict[str, Any], **end: Any) -> dict[str, Any]:
-    """Return a call; `end` is its result or error."""
+    """Return a call. `end` is its result or error."""
     return {"id": sample_id("call", key, name), "name": name, "arguments": arguments, **end}
 
 
@@ -164,7 +164,7 @@ def _conversation(number: int, story: AudienceStory, now: datetime) -> Conversat
 
 
 def _message_counts(number: int, rng: Random, story: AudienceStory) -> list[int]:
-    """Return the number of messages per version: 5 to 200 in all, most for the last two."""
+    """Return the number of messages for each version: 5 to 200 in all, most for the last two."""
     count = len(story.versions)
     random_length = rng.randint(*rng.choices(_LENGTHS, (5, 7, 3, 1))[0])
     length = _FIXED_LENGTHS.get(number, random_length)
@@ -194,7 +194,7 @@ def _add_version(builder: _ConversationBuilder, version: Version, count: int) ->
 
 
 def _message_times(builder: _ConversationBuilder, version: Version, count: int) -> list[datetime]:
-    """Return the sorted times of the messages, around the version's creation and before now."""
+    """Return the sorted times of the messages, around the version's creation but before now."""
     created = read_date(version.created_at) or builder.now
     start = created - timedelta(minutes=2)
     if builder.messages:
@@ -273,7 +273,7 @@ def _add_agent_message(builder: _ConversationBuilder, moment: datetime) -> None:
 
 
 def _add_large_results(builder: _ConversationBuilder, number: int) -> None:
-    """Give a message in the middle a tool result of 200 KB, or two for odd numbers."""
+    """Give a message in the middle a tool result of 200 KB, or two if the number is odd."""
     answers = [message for message in builder.messages if "reasoning" in message]
     if answers:
         calls = [
@@ -284,7 +284,7 @@ def _add_large_results(builder: _ConversationBuilder, number: int) -> None:
 
 
 def _change(key: object, previous: str, new: str) -> dict[str, Any]:
-    """Return a change, which does not name its field."""
+    """Return a change. It does not name its field."""
     return {"changeId": sample_id("chg", key), "previousValue": previous, "newValue": new}
 
 

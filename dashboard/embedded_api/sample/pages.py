@@ -1,4 +1,4 @@
-"""The sixty pages with context, actions, cards, links and scripts."""
+"""Sixty pages with context, actions, cards, links and scripts."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -21,7 +21,7 @@ from dashboard.embedded_api.sample.randomness import (
 _TEXTS = TEXTS["page"]
 _BRAND_WEIGHTS = {"fleet": 7, "cold chain": 3, "partners": 1}
 _AGES_DAYS = {"draft": (3, 40), "published": (20, 300), "archived": (120, 420)}
-"""How old a page may be, by its status."""
+"""Minimum and maximum age of a page in days, by status."""
 
 
 class PageBrief(NamedTuple):

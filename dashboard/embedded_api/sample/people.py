@@ -1,6 +1,6 @@
-"""Fictional carriers and shippers, and the people there: the readers of the pages.
+"""Fictional carriers and shippers, and the people there who read the pages.
 
-All are under `.example`. People have international names, and lack some fields.
+All domains are under `.example`. People have international names and lack some fields.
 """
 
 import unicodedata
@@ -50,7 +50,7 @@ class Company:
 
 
 def plain(text: str) -> str:
-    """Return a text in ASCII letters, for URLs and e-mail addresses."""
+    """Return a text in ASCII, for URLs and e-mail addresses."""
     decomposed = unicodedata.normalize("NFKD", text.translate(_TRANSLITERATIONS))
     return decomposed.encode("ascii", "ignore").decode()
 
@@ -59,7 +59,7 @@ _TOWNS = {country["code"]: country["towns"] for country in TEXTS["countries"]}
 FIRST_COMPANIES = tuple(
     Company(name, code, _TOWNS[code]) for name, code in TEXTS["named_companies"]
 )
-"""The companies that the pages name."""
+"""Companies that the pages name."""
 
 
 @lru_cache(maxsize=1)

@@ -1,4 +1,4 @@
-"""The texts of the sample, and random choices that are the same on every run."""
+"""The texts of the sample, and random choices that repeat on every run."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -18,9 +18,9 @@ _A_WEEK_MS = 7 * 24 * 60 * 60 * 1000
 
 
 def fill(template: Any, values: Mapping[str, Any]) -> Any:
-    """Return a text with its {placeholders} filled in, or a list or table of such texts.
+    """Fill in the {placeholders} of a text, or of a list or table of texts.
 
-    A text that is nothing but a placeholder becomes the value itself, such as a number.
+    A text that consists of one placeholder becomes the value itself, such as a number.
     """
     match template:
         case str():
@@ -39,7 +39,7 @@ def seeded_random(*topic: object) -> Random:
 
 
 def sample_id(kind: str, *topic: object) -> str:
-    """Return the id of a topic, such as `page_…`, the same on every run."""
+    """Return the id of a topic, such as `page_…`. It is the same on every run."""
     rng = seeded_random(kind, *topic)
     moment = _IDS_BEGIN + timedelta(milliseconds=rng.randrange(_A_WEEK_MS))
     return f"{kind}_{mark(moment, rng).removeprefix(MARK_PREFIX)}"
@@ -50,13 +50,13 @@ def mark(moment: datetime, rng: Random) -> str:
 
 
 def random_moment(rng: Random, start: datetime, end: datetime) -> datetime:
-    """Return a time in between; later times and weekdays are more likely."""
+    """Return a time in between. Later times and weekdays are more likely."""
     moment = start + (end - start) * rng.random() ** 0.6
     return max(start, shift_to_weekday(rng, moment))
 
 
 def shift_to_weekday(rng: Random, moment: datetime) -> datetime:
-    """Move most times on weekends to a weekday before."""
+    """Move most times on weekends to an earlier weekday."""
     # Draw both numbers on any day, so that later draws don't depend on the weekday.
     stays, back = rng.random() < 0.2, rng.random()
     if moment.weekday() < 5 or stays:

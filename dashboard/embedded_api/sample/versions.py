@@ -1,7 +1,7 @@
-"""The versions of one audience: their supplementary contexts and their dates.
+"""The versions of an audience, with their supplementary contexts and dates.
 
-A text is built from facts. A new version changes a few of them, so that versions differ by
-realistic edits.
+A text is built from facts. A new version changes a few facts, so versions differ by realistic
+edits.
 """
 
 from collections.abc import Callable
@@ -26,9 +26,9 @@ FACTS = TEXTS["facts"]
 _TEXTS = TEXTS["versions"]
 _MIN_INTERVAL = timedelta(minutes=11)
 FIRST_OUTCOMES: list[list[str]] = _TEXTS["first_outcomes"]
-"""The first audiences of the first page together show every status."""
+"""Outcomes of the first audiences on the first page, which together show every status."""
 Facts: TypeAlias = dict[str, Any]
-"""What is known about a company at one time."""
+"""Facts about a company at one time."""
 
 
 def first_facts(rng: Random, company: Company, contact: str) -> Facts:
@@ -75,7 +75,7 @@ def next_facts(rng: Random, facts: Facts) -> Facts:
 
 
 def context(facts: Facts) -> str:
-    """Return the supplementary context: four or five paragraphs of plain text."""
+    """Return the supplementary context, four or five paragraphs of plain text."""
     depots = facts["depots"]
     people = f"Their {facts['role']}, {facts['contact']},"
     if facts["second_role"] not in ("", facts["role"]):
@@ -95,7 +95,7 @@ def _listed(words: list[str]) -> str:
 def random_outcomes(rng: Random, *, ever_published: bool) -> list[str]:
     """Return the outcomes of an audience's versions, oldest first.
 
-    None is live unless the page was ever published.
+    If the page was never published, no version is live.
     """
     ending: list[str] = weighted_choice(rng, _TEXTS["endings"]).split()
     if not ever_published:
@@ -118,7 +118,7 @@ def make_versions(
     end: datetime,
     now: datetime,
 ) -> list[Version]:
-    # At least some minutes apart.
+    # Keep versions at least some minutes apart.
     count = len(outcomes)
     start += (count + 1) * _MIN_INTERVAL
     times = sorted(random_moment(rng, start, max(start, end)) for _ in range(count))
@@ -148,7 +148,7 @@ def make_versions(
 def _set_dates(
     rng: Random, version: Version, outcome: str, *, start: datetime, room: timedelta, now: datetime
 ) -> None:
-    """Set the dates of a version, all before the next version is created."""
+    """Set the dates of a version. All lie before the creation of the next version."""
     if outcome == "pending":
         return
     draft = start + min(timedelta(seconds=rng.uniform(15, 400)), room * 0.2)
@@ -172,7 +172,7 @@ def _set_dates(
 
 
 def _set_dates_in_flight(rng: Random, version: Version, outcome: str, now: datetime) -> None:
-    """Leave a version queued or processing, for some minutes or permanently.
+    """Leave a version queued or processing for some minutes, or permanently.
 
     The embedded API publishes within seconds, so only a stuck version stays visible.
     """

@@ -11,7 +11,7 @@ from dashboard import clock
 from dashboard.ledger.models.publications import PublicationReason
 
 MAX_ACTOR_NAME = 200
-"""Characters. First and last name may have more together."""
+"""Maximum length in characters. First and last name together may be longer."""
 
 
 class OperationKind(models.TextChoices):
@@ -47,7 +47,7 @@ class Operation(models.Model):
     target_name = models.TextField(blank=True)
     """The name of the target at that time."""
     rolled_back_id = models.TextField(blank=True)
-    """The version that a rollback takes back: it was live when the operation began. Empty for all
+    """The version that a rollback replaces: it was live when the operation began. Empty for all
     other operations."""
     rolled_back_number = models.BigIntegerField(null=True)
 
@@ -61,13 +61,13 @@ class Operation(models.Model):
     """Fields of the target as last known when the operation began, to compare with later."""
     checked_at = models.DateTimeField(null=True)
     check_result = models.TextField(blank=True)
-    """The finding of the last check of the target, in a sentence."""
+    """Result of the last check of the target, as a sentence."""
     approval = models.ForeignKey(
         "approvals.ApprovalRequest", null=True, on_delete=models.SET_NULL, related_name="operations"
     )
     """The approval by which it may be sent, where the rule needs one."""
     emergency_reason = models.TextField(blank=True)
-    """Why it was sent without an approval, as typed by an administrator; empty if it wasn't."""
+    """Reason that an administrator gave for sending it without an approval; empty if it wasn't."""
 
     reason = models.CharField(max_length=16, choices=PublicationReason, blank=True)
     """Why it publishes a version; empty if it publishes none."""
@@ -95,7 +95,7 @@ class Operation(models.Model):
 
     @property
     def is_rollback(self) -> bool:
-        """Whether it takes back a version in favor of one that was live before."""
+        """Whether it replaces a version by an older one that was live before."""
         return bool(self.rolled_back_id)
 
     @property
@@ -117,7 +117,7 @@ class Operation(models.Model):
 
 
 class Attempt(models.Model):
-    """One attempt to send an operation. Without `ended_at` it was cut off before a response."""
+    """One attempt to send an operation. Without `ended_at`, it has no response so far."""
 
     operation = models.ForeignKey(Operation, on_delete=models.CASCADE, related_name="attempts")
     number = models.PositiveIntegerField()
@@ -134,8 +134,8 @@ class Attempt(models.Model):
     response_body = models.TextField(blank=True)
     """The response body, at most its first 20,000 characters."""
     digest = models.CharField(max_length=64, blank=True)
-    """Of the target as read just before, to compare with what was approved, or with what an earlier
-    attempt has sent; empty if it wasn't."""
+    """Digest of the target as read just before, to compare with the approved one or with an earlier
+    attempt's; empty if the target wasn't read."""
 
     class Meta:
         ordering = ["number"]
@@ -170,6 +170,6 @@ class Installation(models.Model):
 
 
 def actor_name(user: User) -> str:
-    """Return the full name, or else the username, at most as long as the columns take."""
+    """Return the full name, or else the username, cut to the length of the columns."""
     name: str = user.get_full_name() or user.get_username()
     return name[:MAX_ACTOR_NAME]

@@ -20,10 +20,10 @@ class PublicationReason(models.TextChoices):
 
 
 class Publication(models.Model):
-    """The time in which one version was live.
+    """A period in which one version was live.
 
     Publications of an audience never overlap. Ids are text of any length (spec), so rows are joined
-    with records by them. They stay when what the service returns of a version changes.
+    with records by ids. Rows stay when the service returns something else for a version.
     """
 
     page_id = models.TextField()
@@ -38,19 +38,19 @@ class Publication(models.Model):
     published_at = models.DateTimeField(null=True)
     """The service's date as first returned; null if it can't be read."""
     started_at = models.DateTimeField()
-    """The service's date, or else when a read found it live."""
+    """The service's date, or else the time when a read found it live."""
     is_start_seen = models.BooleanField(default=False)
-    """Whether it started when a read found it: the service's date is missing, or contradicts what
-    was live before."""
+    """Whether `started_at` is when a read found it: the service's date is missing, or contradicts
+    what was live before."""
     seen_at = models.DateTimeField()
-    """When the read began that first found it live, or found that it had been."""
+    """Start of the read that first found it live, or found that it had been."""
     last_seen_at = models.DateTimeField(null=True)
-    """When the last read began that found it live; null if none did. Updated when it ends: until
-    then its audience's record has it."""
+    """Start of the last read that found it live; null if none did. Updated when it ends; until
+    then, its audience's record has the time."""
     ended_at = models.DateTimeField(null=True)
     """When the next one started, or nothing was live any more; null while it is live."""
     is_end_seen = models.BooleanField(default=False)
-    """Whether it ended when a read found so."""
+    """Whether `ended_at` is when a read found that it had ended."""
 
     reason = models.CharField(max_length=16, choices=PublicationReason)
     operation = models.ForeignKey(
@@ -75,7 +75,7 @@ class Publication(models.Model):
         indexes = [
             models.Index(fields=["page_id", "audience_id", "started_at"]),
             models.Index(fields=["started_at"]),
-            # The list of those outside Pressroom.
+            # The list of publications outside Pressroom.
             models.Index(fields=["reason", "-seen_at", "-id"]),
         ]
 

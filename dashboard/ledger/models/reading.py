@@ -9,14 +9,14 @@ from dashboard.work.claims import ClaimedRow
 class CrawlState(models.TextChoices):
     WAITING = "waiting", "Not started"
     RUNNING = "running", "In progress"
-    """Also while it is paused, and after its process was killed: it is continued."""
+    """Also while it is paused, and after its process was killed: it continues later."""
     FINISHED = "finished", "Finished"
     FAILED = "failed", "Failed"
-    """It stopped before the end. It is continued after a while."""
+    """It stopped before the end. It continues after a while."""
 
 
 class Crawl(ClaimedRow):
-    """The single row with the state of the crawl. Its counts are those of the current or last one.
+    """The single row with the state of the crawl. Its counts belong to the current or last crawl.
 
     `wake_at` is when to begin or continue.
     """
@@ -33,7 +33,7 @@ class Crawl(ClaimedRow):
     audiences = models.BigIntegerField(default=0)
     calls = models.BigIntegerField(default=0)
     problems = models.BigIntegerField(default=0)
-    """How many pages, or items of a list, could not be read."""
+    """Number of pages or list items that could not be read."""
     last_problem = models.TextField(blank=True)
     pause_reason = models.TextField(blank=True)
     """Why it waits until `wake_at`, as a sentence; empty if it doesn't."""
@@ -52,7 +52,7 @@ class Crawl(ClaimedRow):
 
     @property
     def is_running(self) -> bool:
-        """Whether a process reads, or pauses; the claim of a killed one has ended."""
+        """Whether a process crawls or pauses. The claim of a killed process has ended."""
         is_claimed = self.wake_at is not None and self.wake_at > clock.now()
         return self.state == CrawlState.RUNNING and is_claimed
 
@@ -64,13 +64,13 @@ class ServiceState(models.Model):
     ended_at = models.DateTimeField(null=True)
     """Null while it lasts."""
     failed_at = models.DateTimeField(null=True)
-    """When a call failed last, to half a minute."""
+    """When a call last failed, to within half a minute."""
     reason = models.TextField(blank=True)
-    """Why that failed, as a sentence."""
+    """Why that call failed, as a sentence."""
     responded_at = models.DateTimeField(null=True)
-    """When the service last responded before, as far as any process knew."""
+    """When the service last responded before the outage, as far as any process knew."""
     is_reported = models.BooleanField(default=False)
-    """Whether users were notified of it, and not yet of its end."""
+    """Whether users were notified of the outage, and not yet of its end."""
 
     class Meta:
         default_permissions = ()
@@ -87,9 +87,9 @@ class DeviationRecord(models.Model):
     """One kind of deviation at one place in the responses of one operation. Holds no values."""
 
     digest = models.CharField(max_length=64, unique=True)
-    """Of operation, kind and place."""
+    """Digest of operation, kind and place."""
     operation = models.CharField(max_length=64)
-    """Its name in the spec."""
+    """Name of the operation in the spec."""
     kind = models.CharField(max_length=64)
     place = models.CharField(max_length=200)
     """A path in the response, such as `items.*.status`."""

@@ -19,7 +19,7 @@ from dashboard.texts import fold, redact_secret
 RecordT = TypeVar("RecordT", bound=Model)
 
 _PERSON_ID = re.compile(r"prospect_[a-z0-9]{26}")
-"""Source: the spec, Person."""
+"""Pattern of a person's id. Source: spec, Person."""
 MAX_SAME_ID = 5
 """Audiences or versions shown with one id: the spec does not say that ids are unique."""
 
@@ -72,7 +72,7 @@ def search_subscriptions(words: str, limit: int) -> SearchMatches[SubscriptionRe
     # They are few: each was added by a user.
     matches = []
     for record in SubscriptionRecord.objects.defer("body"):
-        # Without the secret: by searching for its parts, anyone could find it out.
+        # Leave out the secret: by searching for its parts, anyone could find it out.
         text = fold("\n".join((record.label, redact_secret(record.url), record.subscription_id)))
         if all(word in text for word in wanted):
             matches.append(record)

@@ -49,8 +49,8 @@ def find_operations(
     """Return the matching operations, newest first; `target` is any id of the target.
 
     `outcome` is an outcome or a state of OperationState: accepted publishes are "live" if their
-    version went live, whatever became of it since. `actor` is the name of who requested or resent
-    it. Unknown values match nothing.
+    version went live, even if it isn't any more. `actor` is the name of a user who requested or
+    resent it. Unknown values match nothing.
     """
     operations = Operation.objects.all()
     if kind:
@@ -83,7 +83,7 @@ def publishes_of_versions(
 ) -> list[Operation]:
     """Return the publishes of these versions of an audience, newest first.
 
-    Each has its attempts, and what `with_publications` adds.
+    Each has its attempts and the columns of `with_publications`.
     """
     matching = publishes_of(page_id, audience_id).filter(version_id__in=version_ids)
     publishes = list(with_publications(matching).prefetch_related("attempts"))
@@ -110,7 +110,7 @@ def publishes_of_page(page_id: str) -> list[PublishRow]:
 
 
 def troubled_pages(page_ids: list[str]) -> dict[str, PublishRow]:
-    """Return the last publish on each page that failed or whose outcome is unknown."""
+    """Return each page's last publish if it failed or its outcome is unknown."""
     operations = _show_interrupted(_TROUBLED.rows(page_ids))
     return {row.page_id: row for row in operations if row.outcome != Outcome.SENDING}
 
@@ -132,7 +132,7 @@ _LAST_PUBLISHES = CompiledQuery(PublishRow._make, _last_publishes)
 
 
 def _show_interrupted(rows: list[PublishRow]) -> list[PublishRow]:
-    """Return the rows, interrupted ones as unknown; one query if any is in flight."""
+    """Return the rows with interrupted ones as unknown; one query if any is in flight."""
     sending = [row.pk for row in rows if row.outcome == Outcome.SENDING]
     if not sending:
         return rows
@@ -143,7 +143,7 @@ def _show_interrupted(rows: list[PublishRow]) -> list[PublishRow]:
 def _troubled(page_ids: list[str]) -> "QuerySet[Operation, Any]":
     publishes = Operation.objects.filter(kind=OperationKind.PUBLISH_VERSION, page_id__in=page_ids)
     last = publishes.order_by().values("page_id").annotate(last=Max("pk")).values("last")
-    # One in flight may be interrupted, which depends on the time.
+    # An operation in flight may be interrupted, which depends on the time.
     outcomes = (Outcome.REJECTED, Outcome.UNKNOWN, Outcome.SENDING)
     troubled = Operation.objects.filter(pk__in=last, outcome__in=outcomes)
     return troubled.values_list(*PublishRow._fields)
@@ -221,10 +221,10 @@ def _version_records() -> QuerySet[VersionRecord]:
 def with_publications(operations: QuerySet[Operation]) -> QuerySet[Operation]:
     """Return the operations, each with what became of its version; in the same query.
 
-    `live_from` and `live_until` are those of the first publication of its version that had not
-    ended at the request, and `live_operation` is the operation that began it. `is_taken_back`
-    tells whether an older version replaced it that had been live before, and
-    `version_status` is the status last seen. `operation_state` makes a state of them.
+    `live_from` and `live_until` are the start and end of its version's first publication that had
+    not ended at the request. `live_operation` is the operation that began this publication.
+    `is_taken_back` is whether it was replaced by an older version that had been live before.
+    `version_status` is the status last seen. `operation_state` turns these into a state.
     """
     publications = Publication.objects.filter(**_OF_AUDIENCE).order_by("started_at", "pk")
     successor = publications.filter(
@@ -262,12 +262,12 @@ def _became(keys: list[str]) -> "QuerySet[Operation, Any]":
     return operations.values_list(*Became._fields)
 
 
-# To compile it takes a fifth of the overview.
+# Compiling it takes a fifth of the overview's time.
 _BECAME = CompiledQuery(Became._make, _became)
 
 
 def list_recent(limit: int) -> list[Operation]:
-    """Return the newest operations with their attempts, and what `with_publications` adds."""
+    """Return the newest operations with their attempts and the columns of `with_publications`."""
     operations = list(find_operations().prefetch_related("attempts")[:limit])
     became = _BECAME.rows([operation.operation_key for operation in operations])
     by_key = {row.operation_key: row._asdict() for row in became}
@@ -295,9 +295,8 @@ class Attention:
 def operations_needing_attention(now: datetime) -> Attention:
     """Return operations of unknown outcome, then those of the last day that failed; newest first.
 
-    Each has `message`, the message of its last attempt. A failed one is left out once an equal one
-    was accepted later: for a page one of the same name, for a subscription changes of all its
-    fields.
+    Each has `message`, the message of its last attempt. A failed one is left out if the same was
+    accepted later: for a page, one of the same name; for a subscription, changes of all its fields.
     """
     rows = _ATTENTION.rows(now - timedelta(days=1), now - interrupted_after())
     operations = Operation.objects.in_bulk([row.pk for row in rows]) if rows else {}

@@ -66,7 +66,7 @@ class AudienceCounts:
 
     recorded: int
     live: int
-    """With a live version."""
+    """Number of audiences with a live version."""
     first_seen: int
     changed: int
     went_live: int
@@ -74,20 +74,20 @@ class AudienceCounts:
 
 @dataclass(frozen=True)
 class DayCount:
-    """The operations of one kind and outcome requested on one day.
+    """Number of operations of one kind and outcome that were requested on one day.
 
-    Those of the outcome "live" are the versions that went live on that day, by whomever.
+    The outcome "live" counts the versions that went live on that day, whoever published them.
     """
 
     day: date | None
-    """None for those before the first day that is counted."""
+    """None for operations before the first counted day."""
     kind: str
     outcome: str
     count: int
 
 
 class OutcomeCount(NamedTuple):
-    """A `DayCount` as the query returns it: with the place of the day among those asked for."""
+    """A `DayCount` as the query returns it, with the index of its day."""
 
     day: int | None
     kind: str
@@ -143,7 +143,7 @@ _AUDIENCES = CompiledQuery(lambda row: AudienceCounts(*row), _audiences_query)
 
 
 def went_live(since: datetime, viewer: User) -> QuerySet[Publication]:
-    """Return some of the versions that have gone live since then and still are, latest first.
+    """Return some of the versions that went live since then and are still live, latest first.
 
     Those that the viewer published are left out.
     """
@@ -163,8 +163,8 @@ def count_outcomes(since: datetime, viewer: User) -> Counter[str]:
 def count_operations_by_day(starts: Mapping[date, datetime]) -> list[DayCount]:
     """Count operations by day, kind and outcome, and versions by the day that they went live.
 
-    `starts` is the midnight of each day, in order. Earlier operations are counted if their outcome
-    is unknown; one query, and another if an operation is in flight.
+    `starts` is the midnight of each day, in order. Earlier operations are counted only if they are
+    in flight or their outcome is unknown. One query, and another if an operation is in flight.
     """
     days = [*starts]
     rows = _OPERATIONS.rows(*starts.values())

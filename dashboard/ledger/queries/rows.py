@@ -1,4 +1,4 @@
-"""Read many rows in several queries, and which values a column has."""
+"""Read many rows in several queries, and find which values a column has."""
 
 from collections.abc import Collection, Iterator
 from typing import Any, TypeVar
@@ -11,10 +11,10 @@ ModelT = TypeVar("ModelT", bound=Model)
 
 
 def read_in_steps(rows: "QuerySet[Any, Any]") -> Iterator[Any]:
-    """Yield the rows, which have a `pk`, in their order; at first one query for their keys.
+    """Yield the rows in their order. They need a `pk`; the first query reads all keys.
 
-    No cursor stays open between them: a pooler gives each transaction any connection, and a cursor
-    of the database belongs to one. Rows deleted meanwhile are left out.
+    No cursor stays open between queries: a cursor belongs to one connection, and a pooler may give
+    each transaction another. Rows deleted meanwhile are left out.
     """
     keys = list(rows.values_list("pk", flat=True))
     for start in range(0, len(keys), STEP):

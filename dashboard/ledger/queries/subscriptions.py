@@ -1,4 +1,4 @@
-"""Queries of webhook subscriptions, and changes of what is stored of them."""
+"""Queries of webhook subscriptions, and changes to their records."""
 
 from collections.abc import Collection
 
@@ -42,7 +42,7 @@ def _add_to_feed(subscription_id: str) -> None:
 
 
 def troubled_subscriptions(subscription_ids: Collection[str]) -> dict[str, Operation]:
-    """Return the last update of each subscription that failed or whose outcome is unknown."""
+    """Return each subscription's last update if it failed or its outcome is unknown."""
     if not subscription_ids:
         return {}
     changes = Operation.objects.filter(

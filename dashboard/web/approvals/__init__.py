@@ -1,1 +1,1 @@
-"""Requests for the approval of another person: the list, one request, and the decision."""
+"""Requests for another person's approval: the list, the page of a request, and decisions."""

@@ -1,6 +1,6 @@
-"""Overrides of an audience, each beside the value it overrides.
+"""Overrides of an audience, each beside the effective value.
 
-The spec does not show how an override and an effective value combine: both are shown as sent.
+The spec does not show how overrides and effective values combine, so both are shown as sent.
 """
 
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class OverrideRow:
     name: str
     override: Field
     page_actions: list[Action]
-    """The page's own actions that have a URL, that of the header first; for the action's URL."""
+    """The page's actions with a URL, the header's action first. Only for the action URL."""
     is_url: bool
 
 
@@ -52,7 +52,7 @@ class MetadataRow:
 
     @property
     def is_set(self) -> bool:
-        """Whether the audience sets it, possibly to an empty value."""
+        """Whether the audience sets the field, possibly to an empty value."""
         return self.override.sent in (Sent.VALUE, Sent.EMPTY)
 
     @property
@@ -65,12 +65,12 @@ class MetadataRow:
 
     @property
     def differs(self) -> bool:
-        """Whether it is set here, but another value is in effect."""
+        """Whether the audience sets the field but another value is in effect."""
         return self.is_set and not self.is_same
 
 
 def field_of(model: WireModel | None, name: str) -> Field:
-    """Return a field as sent, with null, empty and absent distinguished."""
+    """Return a field as sent. Null, empty and absent are distinguished."""
     if model is None or name not in model.model_fields_set | (model.model_extra or {}).keys():
         return Field(Sent.ABSENT)
     value = getattr(model, name)
@@ -80,7 +80,7 @@ def field_of(model: WireModel | None, name: str) -> Field:
 
 
 def override_rows(audience: Audience, page: PageItem | None) -> list[OverrideRow]:
-    """Return the three overrides; only that of the action URL has a counterpart on the page."""
+    """Return the three overrides. Only the action URL has a counterpart on the page."""
     actions = [action for action in page.actions if action.url] if page else []
     actions.sort(key=lambda action: not page or action.action_id != page.header_action_id)
     return [
@@ -108,7 +108,7 @@ def metadata_rows(audience: Audience) -> list[MetadataRow]:
 
 
 def not_returned(audience: Audience, rows: list[MetadataRow]) -> list[str]:
-    """Return the names of the fields that the service did not return, as on the wire."""
+    """Return the API names of the fields that the service did not return."""
     fields = [
         field.alias or name
         for name, field in Audience.model_fields.items()

@@ -1,4 +1,4 @@
-"""What an audience's page leads with: what is live, what would change, what was live when."""
+"""The top of an audience's page: what is live, what would change, and the timeline."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,18 +18,18 @@ from dashboard.text_diff import TextDifference, compare_texts
 from dashboard.web.audiences.state import AudienceHead
 
 MAX_PUBLICATIONS = 20
-"""Publications that the page lists. Source: our choice."""
+"""Maximum number of publications in the timeline. Source: our choice."""
 
 
 @dataclass(frozen=True)
 class TimelineRow:
-    """The time in which one version was live, and the publication that it replaced."""
+    """A period in which a version was live, with the publication that it replaced."""
 
     publication: Publication
     before: Publication | None
     is_rolled_back: bool
     release: Any = None
-    """The item by which its release sent it: a row of `releases_of_operations`."""
+    """Item of the release that sent it, from `releases_of_operations`; None without a release."""
 
     @property
     def state(self) -> VersionState:
@@ -44,7 +44,7 @@ class TimelineRow:
 
     @property
     def took(self) -> timedelta | None:
-        """The time from the request until the version was live; None if either is unknown."""
+        """Time from the request until the version was live; None if either is unknown."""
         operation = self.publication.operation
         if operation is None or self.publication.is_start_seen:
             return None
@@ -57,7 +57,7 @@ class TimelineRow:
 
     @property
     def shape(self) -> tuple[str, str]:
-        """Its icon and tone: its state if that is of interest, else its reason."""
+        """Icon and tone: from the state if live or rolled back, otherwise from the reason."""
         if self.state != VersionState.SUPERSEDED:
             return self.state.icon, self.state.tone
         return REASON_SHAPES.get(self.publication.reason, ("publish", "plain"))
@@ -78,11 +78,11 @@ REASON_SHAPES = {
 class LiveView:
     head: AudienceHead
     timeline: list[TimelineRow]
-    """Newest first, at most MAX_PUBLICATIONS."""
+    """Rows of the timeline, newest first, at most MAX_PUBLICATIONS."""
 
     @cached_property
     def row(self) -> TimelineRow | None:
-        """The publication of the live version; None if nothing is live, or it isn't recorded."""
+        """The row of the live version; None if nothing is live or it isn't recorded."""
         live = self.head.live
         row = self.timeline[0] if self.timeline else None
         is_recorded = live and row and row.publication.version_id == live.version_id
@@ -90,7 +90,10 @@ class LiveView:
 
     @property
     def queued_at(self) -> datetime | None:
-        """When the live version was queued, if that explains how long it took to go live."""
+        """When the live version was queued; None if its row has the time from request to live.
+
+        Also None if a date is missing or the dates are out of order.
+        """
         live, row = self.head.live, self.row
         queued_at = read_date(live.queued_at) if live else None
         live_at = read_date(live.published_at) if live else None
@@ -130,7 +133,10 @@ class LiveView:
 
     @cached_property
     def outside_difference(self) -> TextDifference | None:
-        """What was changed outside Pressroom; None if the text before it isn't known. One query."""
+        """The difference made outside Pressroom; None if the earlier text isn't known.
+
+        Makes one query.
+        """
         before = self.outside.before if self.outside else None
         if before is None:
             return None
@@ -140,7 +146,7 @@ class LiveView:
 
 
 def live_view(head: AudienceHead) -> LiveView:
-    """Return what an audience's page leads with. One query, if releases sent something."""
+    """Return the top of an audience's page. Makes one query if releases sent something."""
     publications = head.publications[: MAX_PUBLICATIONS + 1]
     of_releases = [
         publication.operation_id

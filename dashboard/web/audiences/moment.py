@@ -1,4 +1,4 @@
-"""What was live at a moment, as far as it was seen: of one audience, of a page, of all."""
+"""What was live at a past moment, as far as it was recorded: one audience, or a list."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ class LiveAt:
     at: PastMoment
     publication: Publication | None
     record: VersionRecord | None
-    """The version; None if nothing was live, or its text isn't recorded."""
+    """Record of the version; None if nothing was live or its text isn't recorded."""
     first: Publication | None
-    """The first publication that is recorded; None if there is none."""
+    """First recorded publication; None if there is none."""
 
     @property
     def is_before_first(self) -> bool:
@@ -37,11 +37,11 @@ class LiveAt:
 class MomentList:
     at: PastMoment
     filters: AudienceFilters
-    """Of which only the words and the pages apply."""
+    """Filters, of which only the words and the pages apply."""
     rows: list[Publication]
     total: int
     others: int
-    """The number of matching audiences of which nothing was live, or isn't known to have been."""
+    """Number of other matching audiences, which had nothing live as far as is recorded."""
     start: int
 
     @property
@@ -59,7 +59,7 @@ class MomentList:
 
 
 def live_at(head: AudienceHead, at: PastMoment) -> LiveAt:
-    """Return what was live of an audience at a moment; three queries at most."""
+    """Return what was live for an audience at a moment. Makes at most three queries."""
     ids = (head.page_id, head.audience_id)
     publication = publication_at(*ids, at.moment) if at.moment else None
     record = version_last_known(*ids, publication.version_id) if publication else None
@@ -68,7 +68,7 @@ def live_at(head: AudienceHead, at: PastMoment) -> LiveAt:
 
 
 def moment_list(at: PastMoment, filters: AudienceFilters, *, start: int) -> MomentList:
-    """Return what was live at a moment, by the names of audiences; three queries."""
+    """Return what was live at a moment, ordered by audience name. Makes three queries."""
     filters = AudienceFilters(words=filters.words, pages=filters.pages)
     publications = _publications(at.moment, filters)
     total = publications.count()
@@ -78,9 +78,10 @@ def moment_list(at: PastMoment, filters: AudienceFilters, *, start: int) -> Mome
 
 
 def exported_publications(at: PastMoment, filters: AudienceFilters) -> Iterator[Any]:
-    """Yield the publication of each audience that had something live at a moment.
+    """Yield the publication of each audience that had a version live at a moment.
 
-    With the stored `body` of its version, or None; or what is wrong with the moment.
+    Each has the stored `body` of its version, or None. If the moment can't be used, yield the
+    problem instead.
     """
     if at.moment is None:
         yield at.problem
@@ -105,7 +106,7 @@ def _publications(moment: datetime | None, filters: AudienceFilters) -> QuerySet
 
 
 def _text(publication: Any) -> str:
-    """Return the text of a publication's version; empty if it isn't recorded, or there was none."""
+    """Return the text of a publication's version; empty if there is none or it isn't recorded."""
     if publication.body is None:
         return ""
     return AudienceVersion.from_json(publication.body).supplementary_context or ""

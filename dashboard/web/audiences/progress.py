@@ -1,4 +1,4 @@
-"""Whether a version is in progress: of one audience, and of the rows of a table."""
+"""Whether a version is in progress, for one audience and for the rows of a table."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,29 +22,29 @@ from dashboard.web.audiences.table import AudienceRow
 class VersionInProgress:
     version: AudienceVersion
     lasted: timedelta | None
-    """How long it has been in progress; None without a date."""
+    """Time it has been in progress; None without a date."""
 
     @property
     def is_moving(self) -> bool:
-        """Whether its page is read every few seconds: not if it is stuck."""
+        """Whether its page is read every few seconds. False if the version is stuck."""
         return self.lasted is None or self.lasted <= POLLING_PERIOD
 
 
 def version_in_progress(head: AudienceHead, *, now: datetime) -> VersionInProgress | None:
-    """Return the version of an audience that is in progress, if any. One query at most."""
+    """Return the audience's version in progress, if any. Makes at most one query."""
     version = head.in_flight or _older_in_flight(head, now)
     if version is None:
         return None
     date = in_progress_since(version)
     lasted = _lasted(date, now)
-    if date and lasted is None:  # The date lies ahead.
+    if date and lasted is None:  # The date is in the future.
         since = first_seen_in_progress(head.page_id, head.audience_id)
         lasted = max(now - since, timedelta()) if since else None
     return VersionInProgress(version, lasted)
 
 
 def _lasted(since: datetime | None, now: datetime) -> timedelta | None:
-    """Return the time since a date of the service; None if there is none, or it lies ahead."""
+    """Return the time since a date of the service; None if it is missing or in the future."""
     lasted = service_time(now) - since if since else None
     if lasted is None or lasted < -timedelta(seconds=CLOCK_TOLERANCE_S):
         return None
@@ -52,7 +52,7 @@ def _lasted(since: datetime | None, now: datetime) -> timedelta | None:
 
 
 def _older_in_flight(head: AudienceHead, now: datetime) -> AudienceVersion | None:
-    """Return an older version in flight: the service shows it again only once it is live."""
+    """Return an older version in flight, which the service hides until it is live."""
     if not head.has_version_in_flight:
         return None
     seen = versions_seen(head.page_id, head.audience_id).filter(status__in=IN_FLIGHT)
@@ -61,13 +61,16 @@ def _older_in_flight(head: AudienceHead, now: datetime) -> AudienceVersion | Non
 
 
 def any_moving(rows: Iterable[AudienceRow]) -> bool:
-    """Return whether a version of any of these is in progress, or an older one lately was."""
+    """Return whether any row is moving."""
     now = clock.now()
     return any(is_moving(row, now=now) for row in rows)
 
 
 def is_moving(row: AudienceRow, *, now: datetime) -> bool:
-    """Return whether a version is in progress, or an older one lately was; not if it is stuck."""
+    """Return whether a version is in progress and not stuck.
+
+    Also true if an older version was recently seen in flight.
+    """
     if row.is_in_progress:
         lasted = _lasted(in_progress_since(row.in_flight), now)
         return lasted is None or lasted <= POLLING_PERIOD

@@ -1,8 +1,8 @@
-"""Infer the field and the state of a change, which names no field.
+"""Infer the field and the state of a change.
 
-The tool that made it is the best evidence, the current texts come second, and an empty text is
-none. The page marks all of it as inferred. Source: our choice; the spec shows only the old and the
-new text of a change.
+A change holds only its old and new text (spec). The best evidence for its field is the tool call
+that made it. The current texts come second. An empty text is no evidence. The page marks the
+result as inferred. Source: our choice.
 """
 
 import re
@@ -18,21 +18,21 @@ from dashboard.contract.resource import UnreadableValue
 from dashboard.web.conversations.tool_calls import ThreadCall
 
 MIN_EXCERPT = 12
-"""The minimum length of a text to search for within a field: shorter ones match anything."""
+"""Minimum length of a text to search for within a field, as shorter texts match too much."""
 SAMPLE, SAMPLES_APART = 7, 6
-"""Characters. A text of MIN_EXCERPT has a whole sample in it, wherever it begins."""
+"""In characters. Any excerpt of MIN_EXCERPT characters contains a complete sample."""
 MAX_NAME = 40
-"""Characters of a text that may be a field's name."""
+"""Maximum length of a text that may name a field, in characters."""
 
 
 class ChangeState(TextChoices):
-    """The state of a change, compared with the current texts, and its label."""
+    """State of a change compared with the current texts, with its label."""
 
     READY = "ready", "Ready"
     APPLIED = "applied", "Applied"
     MOVED = "moved", "Original text changed"
     UNKNOWN = "unknown", "Can’t compare"
-    """There is nothing to compare: no text of the context, or no text of the change."""
+    """There is nothing to compare: the context or the change has no text."""
 
 
 SUPPLEMENTARY_CONTEXT, PAGE_CONTEXT = "supplementary context", "page context"
@@ -40,7 +40,7 @@ META_TITLE, META_DESCRIPTION = "meta title", "meta description"
 META_KEYWORDS = "meta keywords"
 FIELDS = (SUPPLEMENTARY_CONTEXT, META_TITLE, META_DESCRIPTION, META_KEYWORDS, PAGE_CONTEXT)
 _SHORT_NAMES = {"title": META_TITLE, "description": META_DESCRIPTION, "keywords": META_KEYWORDS}
-"""What an argument may be called that holds the field."""
+"""Short names of fields in the arguments of a tool."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class MatchedChange:
     change: Change
     state: ChangeState
     fields: tuple[str, ...] = ()
-    """The fields it may belong to; several if they have the same text."""
+    """Fields that the change may belong to; several if they have the same text."""
     is_part: bool = False
-    """Whether the text is only a part of the field."""
+    """Whether the text is only part of the field."""
     unreadable: Sequence[UnreadableValue] = ()
 
     @property
@@ -60,7 +60,7 @@ class MatchedChange:
 
 
 class CurrentTexts:
-    """The current texts of the fields, each split and indexed once for all changes."""
+    """The current texts of the fields, each normalized and indexed once for all changes."""
 
     def __init__(self, context: ConversationContext) -> None:
         texts = {
@@ -75,7 +75,7 @@ class CurrentTexts:
         self._samples: dict[str, set[str]] = {}
 
     def fields(self, written: str) -> tuple[str, ...]:
-        """Return the fields to compare: the one that a tool has written, or all."""
+        """Return the fields to compare: the one that a tool wrote, or all if it is unknown."""
         return (written,) if written in self._texts else tuple(self._texts)
 
     def equal(self, text: str, fields: Iterable[str]) -> tuple[str, ...]:
@@ -92,8 +92,8 @@ class CurrentTexts:
             starts = range(0, len(whole), SAMPLES_APART)
             self._samples[name] = {whole[start : start + SAMPLE] for start in starts}
         samples = self._samples[name]
-        # Wherever the text is, the samples that begin within it are from its start or a little on.
-        # To search a megabyte for each of a thousand texts would take seconds.
+        # If the field contains the text, the samples within the text start at one of these offsets.
+        # Searching a megabyte for each of a thousand texts without samples would take seconds.
         may_contain = any(
             all(
                 text[start : start + SAMPLE] in samples
@@ -105,11 +105,11 @@ class CurrentTexts:
 
 
 class CallTexts:
-    """What the tool calls of a message say of fields, read once for all of its changes."""
+    """The fields that a message's tool calls name, read once for all changes of the message."""
 
     def __init__(self, calls: Sequence[ThreadCall]) -> None:
         self._calls_with: defaultdict[str, set[int]] = defaultdict(set)
-        """The calls whose arguments or result have a text, by that."""
+        """Numbers of the calls that have a text in their arguments or result, by text."""
         self._by_argument: defaultdict[str, set[str]] = defaultdict(set)
         self._by_name = [{_field_of(call.name)} - {""} for call in calls]
         self._by_value: list[set[str]] = []
@@ -124,7 +124,7 @@ class CallTexts:
         self._of_all = self._fields(range(len(calls)))
 
     def written_field(self, change: Change) -> str:
-        """Return the one field that they say they changed; empty if they name none or several."""
+        """Return the field that the calls changed; empty if they name none or several."""
         marks = [mark for mark in (change.new_value, change.change_id) if mark]
         related = set[int]().union(*(self._calls_with.get(mark, ()) for mark in marks))
         by_argument = self._by_argument.get(change.new_value, set()) if change.new_value else set()
@@ -134,7 +134,7 @@ class CallTexts:
         return ""
 
     def _fields(self, calls: Iterable[int]) -> tuple[set[str], set[str]]:
-        """Return the fields that the calls name by the tool's name, and by a value."""
+        """Return the fields in the names of the tools, and the fields in values of arguments."""
         numbers = list(calls)
         by_name = set[str]().union(*(self._by_name[number] for number in numbers))
         return by_name, set[str]().union(*(self._by_value[number] for number in numbers))
@@ -150,12 +150,11 @@ def match_change(
     calls: CallTexts = NO_CALLS,
     unreadable: Sequence[UnreadableValue] = (),
 ) -> MatchedChange:
-    """Infer the state and the fields of a change from the tool calls beside it and the context.
+    """Infer the state and the fields of a change from its tool calls and the context.
 
-    Of the fields that the tool may have written, the clearest sign comes first: one equal to the
-    old text, one equal to the new text, then those that contain the new or the old text. An empty
-    text is a sign only if the tool names the field. Whitespace does not count, and a missing text
-    counts as empty (our choice).
+    The signs are tried from the clearest on: a field equals the old text, equals the new text,
+    contains the new text, contains the old text. An empty text is a sign only if the tool names
+    the field. Whitespace is ignored, and a missing text counts as empty. Source: our choice.
     """
     written = calls.written_field(change)
     fields = (written,) if written else ()
@@ -182,7 +181,7 @@ def match_change(
 
 
 def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the texts inside a JSON value, each with the name it has."""
+    """Yield the texts inside a JSON value, each with its key."""
     if isinstance(value, str):
         yield key, value
     elif isinstance(value, dict):
@@ -194,7 +193,10 @@ def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _field_of(name: str, *, is_key: bool = False) -> str:
-    """Return the field that a tool's or an argument's name contains; empty if there is none."""
+    """Return the field that the name of a tool or an argument contains; empty if none or several.
+
+    `is_key` also accepts the short names.
+    """
     letters = re.sub(r"[^a-z]", "", name.lower())
     matches = [field for field in FIELDS if field.replace(" ", "") in letters]
     if len(matches) == 1:

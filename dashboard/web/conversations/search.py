@@ -1,7 +1,7 @@
 """Search and filter within a conversation.
 
-Every message is rendered; those that do not match are hidden, so that the browser can show them
-again without a request, and a reload shows the same.
+All messages are rendered, and those that don't match are hidden. The browser can show them again
+without a request, and a reload shows the same.
 """
 
 import json
@@ -17,7 +17,7 @@ from dashboard.web.ui.markdown import visible_text
 
 SHOWS = ("errors", "changes")
 AROUND = 400
-"""Characters shown on each side of a match in a result too large to show."""
+"""Characters on each side of a match, for a result that is too large to show."""
 
 _MARKS = re.compile(r"[*_~`\\]")
 _JOINING = re.compile(r"[\[&]")
@@ -29,7 +29,7 @@ _RUNS = re.compile(r"[^\W_]+")
 class SearchHitRow:
     message: ThreadMessage
     kinds: tuple[str, ...]
-    """The filters it matches: `errors`, `changes`."""
+    """Filters that the message matches: `errors`, `changes`."""
     is_hidden: bool
     matches: int
     open_calls: frozenset[int]
@@ -61,7 +61,7 @@ class ConversationSearchResult:
 def make_rows(
     conversation: ConversationThread, *, show: str = "", words: str = ""
 ) -> list[SearchHitRow]:
-    """Return a row for every message, by a filter (one of `SHOWS`, or none) and search words."""
+    """Return a row for every message. `show` is one of `SHOWS`, or empty for no filter."""
     numbers = {
         "errors": set(_errors_and_causes(conversation.messages)),
         "changes": {message.number for message in conversation.messages if message.changes},
@@ -73,7 +73,7 @@ def make_rows(
 
 
 def result_around(call: ThreadCall, words: str) -> str:
-    """Return a call's result around the first match; empty if there is none."""
+    """Return the part of a call's result around the first match; empty if there is no match."""
     whole = _json_text(call.result)
     folded_at = _normalize(whole).find(_normalize(words)) if words else -1
     if folded_at < 0:
@@ -100,7 +100,10 @@ def _row(message: ThreadMessage, kinds: tuple[str, ...], show: str, words: str) 
 
 
 def _errors_and_causes(messages: list[ThreadMessage]) -> Iterator[int]:
-    """Yield the messages with a failed call, and the last message before it not by an agent."""
+    """Yield the numbers of messages with a failed call.
+
+    Also yields the last message before each that is not from an agent.
+    """
     cause: int | None = None
     for message in messages:
         if not message.is_agent:
@@ -116,7 +119,7 @@ def _count(texts: Iterable[str | None], words: str) -> int:
 
 
 def _normalize(text: str) -> str:
-    """Normalize a text for comparison: case, accents and kinds of whitespace."""
+    """Normalize a text for comparison: its case, accents and whitespace."""
     return re.sub(r"\s", " ", fold(text))
 
 
@@ -130,7 +133,7 @@ def _unfolded_index(folded_place: int, text: str) -> int:
 
 
 def _texts(message: ThreadMessage, words: str) -> Iterator[str | None]:
-    """Yield the visible texts of a message; Markdown only if it may contain the words."""
+    """Yield the visible texts of a message. Markdown that can't contain the words is left out."""
     for part in message.parts:
         yield part.text if part.type else _markdown_shown(part.text or "", words)
     yield _markdown_shown(message.message.reasoning or "", words)
@@ -140,9 +143,9 @@ def _texts(message: ThreadMessage, words: str) -> Iterator[str | None]:
 
 
 def _markdown_shown(text: str, words: str) -> str:
-    """Return the visible text of some Markdown; empty if it can't contain the words.
+    """Return the visible text of Markdown; empty if it can't contain the words.
 
-    Rendering takes much longer than this check, which most texts fail.
+    Most texts fail this check, which is much faster than rendering.
     """
     # Rendering removes marks, and may join letters around a link or an entity.
     letters = _normalize(_MARKS.sub("", text))

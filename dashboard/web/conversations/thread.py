@@ -30,7 +30,7 @@ IDLE_AFTER = timedelta(hours=1)
 
 
 TEXT_PARTS = ("text", None)
-"""Types of content parts with Markdown; others are shown raw, under their type."""
+"""Types of content parts that hold Markdown. Other parts are shown raw under their type."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class ThreadPart:
     text: str | None
     type: str | None = None
     more: Any = field(default_factory=dict)
-    """Fields of the part that are not in the spec; the part as received if it can't be read."""
+    """Fields that are not in the spec; the part as received if it can't be read."""
 
     @classmethod
     def of(cls, part: ContentPart) -> "ThreadPart":
@@ -49,7 +49,7 @@ class ThreadPart:
 
     @classmethod
     def of_raw(cls, raw: Any) -> "ThreadPart":
-        """Return a part that could not be read: plain text, an object with a text, or raw."""
+        """Return a part for an unreadable value: plain text, an object with a text, or raw."""
         if isinstance(raw, str):
             return cls(raw)
         try:
@@ -67,29 +67,29 @@ def _contains(whole: str | None, part: str | None) -> bool:
 class ThreadChange:
     matched: MatchedChange
     pending_place: str
-    """Its HTML id among the pending changes; empty if it is not pending."""
+    """HTML id of the same pending change; empty if the change is not pending."""
 
 
 @dataclass(frozen=True)
 class ThreadMessage:
-    """A message of the thread; `number` counts from 1 in the service's order."""
+    """A message of the thread. `number` counts from 1 in the service's order."""
 
     number: int
     key: str
-    """The message's key in a URL: its id, or `@` and its number if it has no unique id."""
+    """Key in URLs: the message's id, or `@` and its number if the id is missing or not unique."""
     message: Message
     moment: datetime | None
     new_day: date | None
-    """The day that begins here, in the user's time zone."""
+    """Day that begins with this message, in the user's time zone."""
     idle: timedelta | None
-    """The time since the message before, if it is an hour or more."""
+    """Time since the previous message, if it is an hour or more."""
     calls: list[ThreadCall]
     call_texts: CallTexts
     changes: list[ThreadChange]
     line: str
-    """The words of the published line, if that follows this message; else empty."""
+    """Words of the published line, if the line follows this message; otherwise empty."""
     unreadable: list[UnreadableValue]
-    """What could not be read in it, tool calls included."""
+    """Values that could not be read, including those in tool calls."""
 
     @property
     def anchor(self) -> str:
@@ -97,7 +97,7 @@ class ThreadMessage:
 
     @property
     def evidence(self) -> list[str]:
-        """The fields that show that an agent wrote this; empty if none does."""
+        """The fields that show that an agent wrote the message; empty if there are none."""
         fields = {
             "tool calls": self.message.tool_calls,
             "reasoning": self.message.reasoning,
@@ -120,7 +120,7 @@ class ThreadMessage:
 
     @property
     def unreadable_fields(self) -> list[UnreadableValue]:
-        """What could not be read outside of its tool calls and changes, which show their own."""
+        """Unreadable values outside tool calls and changes, which show their own."""
         return [
             value
             for value in self.unreadable
@@ -135,7 +135,7 @@ class ThreadMessage:
 
     @cached_property
     def parts(self) -> list[ThreadPart]:
-        """Its content, each text once: `content` mostly repeats the parts."""
+        """The content of the message. Each text occurs once: `content` mostly repeats the parts."""
         raw_parts = {value.location: value.raw for value in self.unreadable}
         parts = [ThreadPart.of_raw(raw) for raw in self._raw_content]
         for index, part in enumerate(self.message.content_parts or []):
@@ -160,11 +160,14 @@ class ThreadMessage:
 
 
 class Marker(StrEnum):
-    """Whether the position that the service names fits the live version."""
+    """Whether the service's published message fits the live version."""
 
     CURRENT = "current"
     OUTDATED = "outdated"
-    """A message lies between it and the creation of the live version, which counts instead."""
+    """A message was sent after it and before the live version was created.
+
+    The published line goes where the live version was created.
+    """
     UNCERTAIN = "uncertain"
     """A date is missing or unreadable, or nothing is live."""
 
@@ -172,7 +175,7 @@ class Marker(StrEnum):
 @dataclass(frozen=True)
 class PublishedLine:
     number: int | None
-    """The number of the last published message; None if that is not listed."""
+    """Number of the last published message; None if it is not listed."""
     marker: Marker = Marker.CURRENT
     live: AudienceVersion | None = None
 
@@ -217,12 +220,12 @@ class ConversationThread:
 
     @property
     def unlinked(self) -> int:
-        """The number of pending changes that no message is known to have made."""
+        """The number of pending changes whose message is unknown."""
         return sum(pending.message is None for pending in self.pending)
 
     @property
     def unreadable(self) -> list[UnreadableValue]:
-        """What could not be read outside of the messages and the pending changes."""
+        """Unreadable values outside the messages and the pending changes."""
         return [
             value
             for value in self.conversation.unreadable
@@ -231,7 +234,7 @@ class ConversationThread:
 
     @property
     def pending_filters(self) -> list[tuple[str, str, int]]:
-        """The states of pending changes, with labels and counts; none if all are the same."""
+        """The states of pending changes with labels and counts; empty if all have the same one."""
         counts = Counter(change.matched.state for change in self.pending)
         present = [
             (state.value, state.label, counts[state]) for state in ChangeState if counts[state]
@@ -244,15 +247,15 @@ class PendingChange:
     matched: MatchedChange
     message: ThreadMessage | None
     place: str
-    """Its HTML id."""
+    """HTML id of the change."""
 
 
 def build_thread(
     conversation: Conversation, *, live: AudienceVersion | None = None
 ) -> ConversationThread:
-    """Prepare a conversation for rendering. Days are those of the current time zone.
+    """Prepare a conversation for rendering. Days begin in the current time zone.
 
-    `live` is the live version of the audience: the published line is compared with it.
+    The published line is compared with `live`, the live version of the audience.
     """
     pending_ids = list(_pending_ids(conversation))
     places = {change.change_id: place for change, place in pending_ids if change.change_id}
@@ -278,16 +281,17 @@ def build_thread(
 
 
 def _published_line(conversation: Conversation, live: AudienceVersion | None) -> PublishedLine:
-    """Return where the published messages end.
+    """Return the line where the published messages end.
 
-    The service may not move its marker when a version goes live. It is out of date if a message
-    lies between it and the creation of the live version (our choice; the spec does not say).
+    The service might not move its marker when a version goes live (the spec does not say). The
+    marker is outdated if a message was sent after it and before the live version was created.
+    Source: our choice.
     """
     published_id = conversation.conversation.published_message_id
     ids = [message.message_id for message in conversation.messages]
     if not published_id or published_id not in ids:
         return PublishedLine(None, live=live)
-    # If messages share the id, the first one has the line.
+    # If several messages have this id, the line follows the first one.
     number = ids.index(published_id) + 1
     created = read_date(live.created_at) if live else None
     moments = [_sent_at(message) for message in conversation.messages[number:]]
@@ -301,7 +305,7 @@ def _published_line(conversation: Conversation, live: AudienceVersion | None) ->
 
 
 def _pending_ids(conversation: Conversation) -> Iterator[tuple[Change, str]]:
-    """Yield the pending changes, each with an HTML id that does not depend on its place."""
+    """Yield each pending change with an HTML id that does not depend on its position."""
     seen: Counter[str] = Counter()
     for change in conversation.pending_changes:
         identity = change.change_id or change.model_dump_json()
@@ -373,6 +377,6 @@ def _calls(
 
 def _sent_at(message: Message) -> datetime | None:
     """Return the time of a message; None if its timestamp can't be shown."""
-    # The first and the last year of the calendar overflow in some time zones.
+    # Dates in the first and last year of the calendar overflow in some time zones.
     timestamp = read_timestamp(message.timestamp)
     return timestamp if timestamp and MINYEAR < timestamp.year < MAXYEAR else None

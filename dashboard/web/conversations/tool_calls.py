@@ -1,4 +1,4 @@
-"""A tool call prepared for rendering: its summary, readable pairs and size."""
+"""A tool call prepared for rendering, with its summary, readable pairs and size."""
 
 import json
 from collections.abc import Iterator, Sequence, Sized
@@ -16,9 +16,9 @@ from dashboard.web.ui.formats import number
 from dashboard.web.ui.highlighting import pretty_json
 
 FETCHED_ABOVE = 4_000
-"""Bytes of arguments and result above which a fold is fetched only when opened."""
+"""If the call is larger, its fold is fetched when it is opened. In bytes."""
 LARGE_ABOVE = 100_000
-"""Bytes of a result above which only its head is shown, and the whole can be downloaded."""
+"""If the result is larger, only its head is shown, with a download of the whole. In bytes."""
 HEAD_CHARACTERS = 2_000
 MAX_PAIRS = 40
 MAX_PATH = 32
@@ -27,27 +27,27 @@ MAX_LINE = 120
 
 @dataclass(frozen=True)
 class Pair:
-    """One value inside arguments or a result, by its path, such as `replace.depots.0`."""
+    """A value inside arguments or a result, with its path, such as `replace.depots.0`."""
 
     path: str
     text: str
     is_word: bool = False
-    """Whether the text is a description such as "Empty text", and not the value."""
+    """Whether the text describes the value, as "Empty text" does, instead of showing it."""
 
 
 @dataclass(frozen=True)
 class ThreadCall:
-    """A tool call of a message; `index` counts from 1."""
+    """A tool call of a message. `index` counts from 1."""
 
     index: int
     call: ToolCall
     place: str
-    """Its HTML id."""
+    """HTML id of the call."""
     unreadable: Sequence[UnreadableValue] = ()
 
     @cached_property
     def _raw(self) -> dict[str, Any]:
-        """The fields that could not be read, as received."""
+        """The unreadable fields as received."""
         return {
             str(value.location[0]): value.raw
             for value in self.unreadable
@@ -65,7 +65,7 @@ class ThreadCall:
 
     @cached_property
     def arguments(self) -> Any:
-        """The arguments; what they hold, if they are JSON text."""
+        """The arguments. Text that is JSON is parsed."""
         raw = self._raw.get("arguments", self.call.arguments)
         with suppress(ValueError):
             return parse_json(raw) if isinstance(raw, str) else raw
@@ -81,7 +81,7 @@ class ThreadCall:
 
     @property
     def error(self) -> Any:
-        """The error: a text by the spec, but some services send an object."""
+        """The error: a text in the spec, but a service may send an object."""
         return self._raw.get("error", self.call.error)
 
     @property
@@ -90,13 +90,13 @@ class ThreadCall:
 
     @property
     def not_shown(self) -> list[UnreadableValue]:
-        """What could not be read, and has no other place in the call."""
+        """Unreadable values that nothing else in the call shows."""
         places = (("arguments",), ("result",), ("error",))
         return [value for value in self.unreadable if value.location not in places]
 
     @property
     def outcome(self) -> str:
-        """The outcome of the call: `error`, `result`, or `none` if neither was sent."""
+        """`error`, `result`, or `none` if the service sent neither."""
         if self.error:
             return "error"
         has_result = "result" in self.call.model_fields_set or "result" in self._raw
@@ -110,7 +110,7 @@ class ThreadCall:
 
     @cached_property
     def result_size(self) -> int:
-        """Bytes of the result as JSON."""
+        """Size of the result as JSON, in bytes."""
         return size_of(self.result)
 
     @property
@@ -119,7 +119,7 @@ class ThreadCall:
 
     @cached_property
     def total_size(self) -> int:
-        """Bytes of arguments, result and error."""
+        """Size of arguments, result and error as JSON, in bytes."""
         return self.result_size + size_of(self.arguments) + size_of(self.error)
 
     @property
@@ -128,20 +128,20 @@ class ThreadCall:
 
     @property
     def starts_open(self) -> bool:
-        """Whether it is open at first, as an error should be seen."""
+        """Whether the fold starts open, so that an error is seen."""
         return self.outcome == "error" and not self.is_fetched
 
     @property
     def result_head(self) -> str:
         if isinstance(self.result, str):
             return self.result[:HEAD_CHARACTERS]
-        # Encode incrementally, no further than shown.
+        # Encode incrementally, and only as much as is shown.
         pieces = json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(self.result)
         return "".join(islice(pieces, HEAD_CHARACTERS))[:HEAD_CHARACTERS]
 
 
 def size_of(value: Any) -> int:
-    """Return the bytes of a value as compact JSON."""
+    """Return the size of a value as compact JSON, in bytes."""
     return len(
         json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
     )
@@ -159,10 +159,10 @@ def summarize(value: Any) -> str:
 
 
 def readable_pairs(value: Any) -> list[Pair]:
-    """Return the values inside an object, in order, each with its path.
+    """Return the values inside an object in order, each with its path.
 
-    Empty if the value is not an object, has too many values or too long paths: its JSON is easier
-    to read then.
+    Returns none if the value is not an object. Also returns none if there are too many values or a
+    path is too long, because JSON is easier to read then.
     """
     if not isinstance(value, dict):
         return []

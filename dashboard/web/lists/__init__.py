@@ -1,1 +1,1 @@
-"""One mechanism for all lists: what a list declares, and what follows from it."""
+"""One mechanism for all lists: a list's declaration, and everything derived from it."""

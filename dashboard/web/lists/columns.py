@@ -1,4 +1,4 @@
-"""Columns of a table: which are shown, and in which order, by `?columns=`."""
+"""Columns of a table. `?columns=` says which are shown, and in which order."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,25 +10,25 @@ from django.http import QueryDict
 from dashboard.web.ui.csv import Cell
 
 COLUMNS = "columns"
-"""The parameter of those that are shown."""
+"""Query parameter with the visible columns."""
 CHECKED, MOVE = "column", "move"
-"""The fields of the form: a column that is checked, in order; the column to move, as `name-up`."""
+"""Fields of the form: the checked columns in order, and the column to move, as `name-up`."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column; `name` is its name in the URL."""
+    """A column of a table. `name` is its name in the URL."""
 
     name: str
     label: str
     sort: str = ""
-    """The order of the first click, such as `-updated`, if the table can be sorted by it."""
+    """Order after the first click, such as `-updated`; "" if the column doesn't sort."""
     classes: str = ""
-    """CSS classes of its heading."""
+    """CSS classes of the heading."""
     value: str | Callable[[Any], object] | None = None
-    """What the export has of it, as for a cell."""
+    """Value in the export, as in `Cell`; None leaves the column out."""
     heading: str = ""
-    """Its heading in the export, if that is another one."""
+    """Heading in the export, if it differs from `label`."""
 
     @property
     def csv(self) -> Cell | None:
@@ -37,36 +37,36 @@ class Column:
 
 @dataclass(frozen=True)
 class VisibleColumns:
-    """The columns of a table as a URL chooses them."""
+    """The columns of a table that a URL chooses."""
 
     visible: tuple[Column, ...]
-    """In order; the first one is always the name."""
+    """Visible columns in order. The first one is always shown."""
     hidden: tuple[Column, ...] = ()
     unknown: tuple[str, ...] = ()
-    """Names of the URL that no column has."""
+    """Names in the URL that no column has."""
     param: str = ""
-    """The value of `?columns=`; empty for the default columns."""
+    """Value of `?columns=`; empty for the default columns."""
 
     @property
     def optional(self) -> tuple[Column, ...]:
-        """The shown columns that can be moved and hidden: all but the first."""
+        """The visible columns that can be moved and hidden: all except the first."""
         return self.visible[1:]
 
 
 @dataclass(frozen=True)
 class Columns:
-    """All columns of a table, the one that is always shown first, and those shown by default."""
+    """All columns of a table, and the default ones. The first column is always shown."""
 
     all: tuple[Column, ...]
     default: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        """Raise LookupError if a default column is none of all."""
+        """Raise LookupError if a default column doesn't exist."""
         if unknown := {*self.default} - {column.name for column in self.all}:
             raise LookupError(f"Unknown columns: {', '.join(sorted(unknown))}")
 
     def choose(self, text: str) -> VisibleColumns:
-        """Parse `?columns=`, such as `name,status`; unknown names are listed, not shown."""
+        """Parse `?columns=`, such as `name,status`. Unknown names go to `unknown`."""
         wanted = [name for name in dict.fromkeys(text.split(",")) if name]
         by_name = {column.name: column for column in self.all}
         first = self.all[0].name
@@ -81,7 +81,10 @@ class Columns:
 
 
 def url_of_form(params: QueryDict, columns: Columns) -> str:
-    """Return the query string of the list with the checked columns of the form, one moved."""
+    """Return the list's query string for a submitted column form.
+
+    It has the checked columns, with one of them moved if the form says so.
+    """
     first = columns.all[0].name
     names = [name for name in params.getlist(CHECKED) if name != first]
     moved, _, direction = params.get(MOVE, "").rpartition("-")
@@ -96,17 +99,18 @@ def url_of_form(params: QueryDict, columns: Columns) -> str:
 
 @dataclass(frozen=True)
 class Heading:
-    """A sortable column; `url` sorts by it, in reverse if it is the sort column already."""
+    """Heading of a sortable column. `url` sorts by it, or reverses the order."""
 
     direction: str
-    """A value of `aria-sort`."""
+    """Value of `aria-sort`."""
     url: str
 
 
 def heading(sort: str, first: str, url_for: Callable[[str], str]) -> Heading:
-    """Return the heading of the column that `first` sorts by; `-` before a name is descending.
+    """Return the heading of the column whose first click sorts by `first`.
 
-    `sort` is the current order, `url_for` returns the URL of another.
+    `sort` is the current order. A `-` before a name means descending. `url_for` returns the URL
+    for an order.
     """
     column = first.removeprefix("-")
     opposite = column if first.startswith("-") else f"-{column}"
@@ -117,5 +121,5 @@ def heading(sort: str, first: str, url_for: Callable[[str], str]) -> Heading:
 
 
 def no_cell(column: Column) -> str:
-    """Refuse to render a row without one of its cells: for templates."""
+    """Raise LookupError. For templates whose rows lack a cell for a column."""
     raise LookupError(f"The row has no cell for the column {column.name}.")

@@ -1,4 +1,4 @@
-"""What a list declares; `state.py` has what a URL makes of it."""
+"""The declaration of a list. `state.py` combines it with a URL."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dashboard.web.lists.state import ListState
 
 SORT, DENSITY, VIEW = "sort", "density", "view"
-"""Parameters that every list with orders or saved views has."""
+"""Query parameters of every list with orders or saved views."""
 DENSITIES = ("compact", "comfortable")
 
 
@@ -31,45 +31,45 @@ class ListDefinition:
     """A list: its search, filters, columns and orders, and where its rows begin."""
 
     name: ListName | None = None
-    """Its name if its state can be saved as a view; then it has a density, too."""
+    """Name of the list if its state can be saved as a view. Such a list also has a density."""
     search: Filter | None = None
     filters: tuple[Filter, ...] = ()
-    """In the order of a saved view's query string, and of the chips."""
+    """Filters in the order of a saved view's query string, and of the chips."""
     columns: Columns | None = None
     csv: tuple[Cell | str, ...] = ()
-    """The order of the export: names of columns, and cells that the table has not.
+    """Order of the export: names of columns, and cells that the table lacks.
 
-    Columns that are not named follow.
+    The other columns follow.
     """
     default_sort: str = ""
     sizes: tuple[int, int] = (PAGE_SIZE, MAX_SHOWN)
-    """The least number of rows of a URL, and the most."""
+    """Minimum and maximum number of rows that a URL shows."""
     keeps_size: bool = False
-    """Whether all rows loaded so far stay when the order changes."""
+    """Whether as many rows as loaded so far are shown when the order changes."""
     start: str = ""
-    """The parameter that says where the rows begin."""
+    """Query parameter that says where the rows begin."""
     cursor: str = ""
-    """The parameter of the service's own cursor of that place."""
+    """Query parameter with the service's cursor for that place."""
     progress: tuple[str, ...] = ()
-    """The parameters of loading the rest of the list."""
+    """Query parameters that loading the rest of the list uses."""
     find: Callable[["ListState"], QuerySet[Any]] = _not_in_the_ledger
-    """Returns the rows in the ledger, to be counted."""
+    """Returns the matching rows of the ledger, to count them."""
 
     @property
     def narrowing(self) -> tuple[Filter, ...]:
-        """What leaves out rows: the search and the filters."""
+        """The search and the filters."""
         return (*filter(None, [self.search]), *self.filters)
 
     @property
     def sorts(self) -> tuple[str, ...]:
-        """The orders by its columns; `-` before a name is descending."""
+        """The orders that the columns allow. A `-` before a name means descending."""
         columns = self.columns.all if self.columns else ()
         names = [column.sort.removeprefix("-") for column in columns if column.sort]
         return tuple(order for name in names for order in (name, f"-{name}"))
 
     @property
     def cells(self) -> list[Cell]:
-        """The columns of the export. Raises KeyError if one of a name has no cell."""
+        """The columns of the export. Raises KeyError if a named column has no cell."""
         columns = self.columns.all if self.columns else ()
         by_name = {column.name: column.csv for column in columns if column.csv}
         ordered = [by_name.pop(cell) if isinstance(cell, str) else cell for cell in self.csv]
@@ -85,7 +85,7 @@ class ListDefinition:
 
     @property
     def place_params(self) -> tuple[str, ...]:
-        """The parameters that a changed list does not have."""
+        """The parameters to drop when the list changes."""
         return (*filter(None, [self.start, self.cursor]), *self.progress, SHOW)
 
     def saved_query(self, params: QueryDict) -> str:

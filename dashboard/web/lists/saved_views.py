@@ -1,8 +1,8 @@
-"""The saved views of a list: which one is shown, and whether it was changed since it was saved.
+"""The saved views of a list: which one is shown, and whether the list differs from it.
 
-A view is opened by the plain URL of its list, so a link works for everyone. A list that differs
-from its view has `?view=` and the view's id in its URL as a hint, which is ignored if the user has
-no such view. `?view=all` is the whole list where a default view would open otherwise.
+The plain URL of a list opens a view, so a link works for everyone. If the list differs from the
+view, its URL has the view's id in `?view=` as a hint. The hint is ignored if the user has no such
+view. `?view=all` opens the whole list instead of the default view.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from dashboard.web.ui.query_params import int_param
 from dashboard.web.ui.urls import cached_reverse
 
 ALL = "all"
-"""The hint of the whole list."""
+"""Hint that opens the whole list."""
 URL_NAMES = {
     ListName.PAGES: "page-list",
     ListName.AUDIENCES: "audience-list",
@@ -40,7 +40,7 @@ NO_FILTERS = {
     COLUMNS: "the columns",
     DENSITY: "the density",
 }
-"""Parameters of a list that do not filter it by a value, in words."""
+"""Names of the parameters that don't count as filters."""
 
 View = Callable[..., HttpResponse]
 
@@ -51,14 +51,14 @@ def list_url(list_name: str, query: str = "") -> str:
 
 
 def view_url(view: ViewOfUser) -> str:
-    """Return the URL that opens a view: that of its list, with a hint if two views are the same."""
+    """Return the URL that opens a view. Views with the same parameters get a hint."""
     return list_url(view.list_name, view.query + (f"&{VIEW}={view.pk}" if view.has_twin else ""))
 
 
 def visible_views(request: HttpRequest) -> list[ViewOfUser]:
-    """Return the user's views and the team's; one query a request.
+    """Return the user's views and the team's. Makes one query in a request.
 
-    There are none if the database fails, so that the error page can be rendered.
+    Returns none if the database fails, so that the error page can be rendered.
     """
     views: list[ViewOfUser] | None = getattr(request, "saved_views", None)
     if views is None:
@@ -72,25 +72,25 @@ def visible_views(request: HttpRequest) -> list[ViewOfUser]:
 
 @dataclass(frozen=True)
 class ListViews:
-    """The views of one list, and what the list shows of them."""
+    """The views of a list, and the view that the list shows."""
 
     list_name: str
     views: tuple[ViewOfUser, ...]
     query: str
-    """The normalized query string of the list as shown."""
+    """Normalized query string of the displayed list."""
     requested: str = ""
-    """The hint of the URL: a view's id, or ALL."""
+    """Hint in the URL: a view's id, or ALL."""
 
     @cached_property
     def current(self) -> ViewOfUser | None:
-        """The view that is shown, perhaps changed; None for the list itself."""
+        """The displayed view, even if the list differs from it; None if there is none."""
         same = next((view for view in self.views if view.query == self.query), None)
         hinted = next((view for view in self.views if str(view.pk) == self.requested), None)
         return hinted or same
 
     @property
     def is_changed(self) -> bool:
-        """Whether the list differs from the current view as it was saved."""
+        """Whether the list differs from the current view."""
         return self.current is not None and self.current.query != self.query
 
     @property
@@ -110,20 +110,20 @@ class ListViews:
 
     @property
     def needs_hint(self) -> bool:
-        """Whether the URL of the list as shown would open another view without a hint."""
+        """Whether the list's URL would open another view if it had no hint."""
         if self.current:
             return self.is_changed or self.current.has_twin
         return not self.query and self.default is not None
 
     @property
     def url(self) -> str:
-        """The URL of the list as shown, with a hint if it needs one."""
+        """The URL of the displayed list, with a hint if it needs one."""
         hint = [(VIEW, self.hint)] if self.needs_hint else []
         return list_url(self.list_name, "&".join(filter(None, (self.query, urlencode(hint)))))
 
     @property
     def saved_params(self) -> list[tuple[str, str]]:
-        """The parameters of the list as shown, for hidden fields of a form."""
+        """The parameters of the displayed list, for hidden fields of a form."""
         return [(name, value) for name, values in QueryDict(self.query).lists() for value in values]
 
 
@@ -131,7 +131,7 @@ NO_VIEWS = ListViews("", (), "")
 
 
 def saved_views_of(request: Request, definition: ListDefinition) -> ListViews:
-    """Return the saved views of a list, and which of them the request shows."""
+    """Return the saved views of a list, and the one that the request shows."""
     return ListViews(
         list_name=str(definition.name),
         views=tuple(view for view in visible_views(request) if view.list_name == definition.name),
@@ -141,13 +141,13 @@ def saved_views_of(request: Request, definition: ListDefinition) -> ListViews:
 
 
 def hint_param(params: QueryDict) -> str:
-    """Return `?view=`: the id of a view, or ALL; empty if it is neither."""
+    """Return the hint in `?view=`: a view's id or ALL; empty if it is neither."""
     hint = params.get(VIEW, "")
     return hint if hint == ALL else str(int_param(hint) or "")
 
 
 def opens_saved_views(definition: ListDefinition) -> Callable[[View], View]:
-    """Open a list with its default view if its URL is bare, and apply the form of its columns."""
+    """Redirect a URL without parameters to the default view, and apply the column form."""
 
     def decorate(view: View) -> View:
         @wraps(view)
@@ -162,9 +162,9 @@ def opens_saved_views(definition: ListDefinition) -> Callable[[View], View]:
 
 
 def _redirect_url(request: Request, definition: ListDefinition) -> str:
-    """Return the URL to show instead; empty if the requested one is right."""
+    """Return the URL to redirect to; empty if there is none."""
     if definition.columns and (CHECKED in request.GET or MOVE in request.GET):
-        # Checked columns alone are empty only if all were unchecked.
+        # MOVE is checked too, as CHECKED is missing if all columns were unchecked.
         query = url_of_form(request.GET, definition.columns)
         return list_url(str(definition.name), query)
     if request.GET or request.htmx.target:
@@ -179,7 +179,7 @@ def list_label(list_name: str) -> str:
 
 
 def state_summary(query: str) -> str:
-    """Return what a view saves, such as "Saves the search, 3 filters and the order."."""
+    """Return a sentence such as "Saves the search, 3 filters and the order."."""
     params = QueryDict(query)
     filters = sum(len(values) for name, values in params.lists() if name not in NO_FILTERS)
     parts = [words for name, words in NO_FILTERS.items() if name in params]

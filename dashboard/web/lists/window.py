@@ -1,4 +1,4 @@
-"""The rows of a list that a URL shows, some of all that match, and the response with them."""
+"""The rows of a list that a URL shows, and the response with them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,22 +18,22 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True)
 class Window(Generic[Row]):
-    """Some rows of a list, and how many there are."""
+    """Some rows of a list, and how many there are in all."""
 
     items: Sequence[Row]
     total: int
-    """The number of rows in the list, or of matches."""
+    """Number of rows in the list, or of matches."""
     before: int = 0
-    """The number of rows before these."""
+    """Number of rows before these."""
     next_url: str = ""
-    """The query string of the next rows; empty if there are none."""
+    """Query string of the next rows; empty if there are none."""
     is_cut: bool = False
-    """Whether the service has more, but sent no cursor."""
+    """Whether the service has more rows but sent no cursor."""
     unreadable: Sequence[UnreadableValue] = ()
 
     @property
     def loaded_count(self) -> int:
-        """The number of rows shown, including those before these."""
+        """The number of loaded rows, including those before these."""
         return self.before + len(self.items) + len(self.unreadable)
 
     @property
@@ -51,15 +51,15 @@ def render_list(
     added: int,
     parts: tuple[str, ...] = ("more",),
 ) -> HttpResponse:
-    """Render a list, or the partial of it that htmx targets, and set the URL that it has then.
+    """Render a list or the partial that htmx targets, and update the URL in the browser.
 
-    `added` is the number of rows that "Load more" adds, whose partial is "more" or "rows".
+    `added` is the number of rows that "Load more" adds. Its partial is "more" or "rows".
     """
     target = request.htmx.target
     context["are_added"] = target == "rows"
     response = render_partial(request, template, context, parts=parts)
     if target == "results":
-        # A form sends its empty fields too: show the URL without them.
+        # A form also sends its empty fields. Show the URL without them.
         return replace_url(response, state.saved.url)
     if target in ("more", "rows"):
         return replace_url(response, state.url_of_loaded(request, added))

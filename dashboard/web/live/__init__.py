@@ -1,1 +1,1 @@
-"""The one poll of every page: what changed, and what surrounds every page."""
+"""The one poll of every page: what changed, and the counts and banners around its content."""

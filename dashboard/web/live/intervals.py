@@ -3,16 +3,16 @@
 import time
 
 WAIT_S, MOVING_WAIT_S, IDLE_WAIT_S = 10, 3, 30
-"""Usually, while something on the screen is in progress, and after five minutes without input."""
+"""Seconds: usually, with something in progress on the screen, and after 5 minutes without input."""
 BUSY_SHARE = 0.8
-"""Of one core: a process that uses more has its pages poll half as often. Source: our choice."""
+"""Share of one core. Pages of a process that uses more poll half as often. Source: our choice."""
 
 
 class ProcessorUse:
     """How much of one core this process uses."""
 
     SPAN_S = 5.0
-    """Measured over this time at least."""
+    """Minimum time over which the use is measured."""
 
     def __init__(self) -> None:
         self._share, self._at, self._used_s = 0.0, time.monotonic(), time.process_time()
@@ -30,6 +30,6 @@ processor_use = ProcessorUse()
 
 
 def wait_s(*, is_moving: bool, is_idle: bool, share: float) -> int:
-    """Return the seconds until a page polls again. `share` is of `ProcessorUse`."""
+    """Return the seconds until a page polls again. `share` is from `ProcessorUse`."""
     wait = IDLE_WAIT_S if is_idle else MOVING_WAIT_S if is_moving else WAIT_S
     return wait * 2 if share > BUSY_SHARE else wait

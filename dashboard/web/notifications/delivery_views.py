@@ -1,4 +1,4 @@
-"""The delivery log, for administrators: what was sent by e-mail and webhook."""
+"""The delivery log of e-mails and webhooks, for administrators."""
 
 from django.contrib import messages
 from django.http import HttpResponse

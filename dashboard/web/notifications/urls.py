@@ -10,7 +10,7 @@ notification_urls = [
     path("opened/", views.page_opened, name="page-opened"),
     path("<int:notification_id>/read/", views.notification_read, name="notification-read"),
     path("follow/", views.follow, name="follow"),
-    # /notifications/deliveries/: what was sent by e-mail and webhook
+    # The delivery log.
     path("deliveries/", delivery_views.delivery_log, name="delivery-log"),
     path("deliveries/<int:delivery_id>/", delivery_views.delivery_entry, name="delivery-entry"),
     path("deliveries/<int:delivery_id>/send/", delivery_views.delivery_send, name="delivery-send"),

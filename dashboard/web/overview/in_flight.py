@@ -1,4 +1,4 @@
-"""Versions in progress: their state in the ledger, and reading them again."""
+"""Versions in progress: load them from the ledger, read them again from the service."""
 
 import random
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from dashboard.web.ui.query_params import int_param
 from dashboard.webhooks.hints import followed_pages
 
 MAX_PAGES_PER_POLL = 3
-"""The maximum number of pages that one poll reads, one after another. Our choice."""
+"""How many pages one poll reads at most. Source: our choice."""
 MAX_MOVING, MAX_LATE = 8, 5
-"""The maximum length of each list."""
+"""How many versions each list shows at most."""
 FRESH = timedelta(seconds=4)
 """A page read this recently, perhaps for another user, is not read again."""
 
@@ -28,14 +28,14 @@ FRESH = timedelta(seconds=4)
 class InFlightVersion:
     record: AudienceRecord
     lasted: timedelta
-    """How long it has been in progress."""
+    """Time it has been in progress."""
     is_dated: bool
-    """Whether the service gave the time; otherwise it counts from the change in the ledger."""
+    """Whether `lasted` counts from the service's time; if not, from the change in the ledger."""
 
 
 @dataclass(frozen=True)
 class Flights:
-    """Versions in progress: those within the typical time, and those that are late."""
+    """Versions in progress, split into those within the typical time and those that are late."""
 
     moving: list[InFlightVersion]
     late: list[InFlightVersion]
@@ -44,17 +44,17 @@ class Flights:
 
     @property
     def count(self) -> int:
-        """The number of all, late or not."""
+        """The number of versions in progress, late or not."""
         return self.moving_count + self.late_count
 
     @property
     def versions(self) -> list[InFlightVersion]:
-        """Those of both that are listed, the rest being counted only."""
+        """The listed versions, moving ones first; the rest are only counted."""
         return self.moving + self.late
 
     @property
     def marks(self) -> str:
-        """The statuses as shown, for the URL that finds out what has changed since."""
+        """The displayed statuses, as a URL parameter for `changes_since`."""
         records = [flight.record for flight in self.versions]
         return ".".join(f"{record.pk}-{record.latest_status}" for record in records)
 
@@ -67,9 +67,9 @@ class PollResult:
 
 
 def load_flights(now: datetime, late_after: timedelta) -> Flights:
-    """Return the versions in progress; those that take longer than `late_after` are late.
+    """Return the versions in progress. A version that takes longer than `late_after` is late.
 
-    At most three queries.
+    Makes at most three queries.
     """
     # If the service's clock is behind, its dates are older than they seem. If it is ahead, the
     # ledger counts from when the version was first seen.
@@ -96,7 +96,7 @@ def _in_flight(record: AudienceRecord, now: datetime) -> InFlightVersion:
 
 
 def read_flights_again(flights: Flights) -> APIError | None:
-    """Read some of the pages of these versions again; return the error that stopped it, if any."""
+    """Read the pages of some of these versions again; return the error that stopped it, if any."""
     for page_id in _pages_to_read(flights):
         try:
             result = read_audiences(page_id)
@@ -108,7 +108,7 @@ def read_flights_again(flights: Flights) -> APIError | None:
 
 
 def changes_since(marks: str) -> tuple[str, ...]:
-    """Return a sentence for each version whose status differs from that in `Flights.marks`."""
+    """Return a sentence for each version whose status is not the one in `marks`."""
     statuses = {
         int_param(pk): status
         for pk, _, status in (mark.partition("-") for mark in marks.split("."))
@@ -122,7 +122,7 @@ def changes_since(marks: str) -> tuple[str, ...]:
 
 
 def _pages_to_read(flights: Flights) -> list[str]:
-    """Return the pages to read now, first those with versions expected to change."""
+    """Return the pages to read now. Pages whose versions should change soon come first."""
     now = clock.now()
     old = {f.record.page_id for f in flights.versions if f.record.last_seen_at < now - FRESH}
     due = old - followed_pages(old, now).keys()

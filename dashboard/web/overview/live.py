@@ -1,4 +1,4 @@
-"""What the overview polls: versions in progress, open releases, recent operations."""
+"""The part of the overview that is polled: versions in progress, releases, operations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,34 +29,37 @@ from dashboard.web.ui.htmx import Request
 
 MAX_RECENT = 8
 OUTSIDE_PERIOD, MAX_OUTSIDE = timedelta(days=7), 5
-"""What went live outside Pressroom is shown for so long."""
+"""The overview lists versions that went live outside Pressroom within this period."""
 MAX_HELD = 10
 MAX_RUNNING = 5
 MAX_SCHEDULED = 5
 MAX_AT_ONCE = 50
-"""So many open releases are read by one query; of more, only those that are shown."""
+"""Up to this many open releases are read in one query; beyond it, only the displayed ones."""
 STATES = (ReleaseState.HELD, ReleaseState.RUNNING, ReleaseState.SCHEDULED)
 
 
 @dataclass(frozen=True)
 class OpenReleases:
-    """Some releases of each state, and the number of all."""
+    """The first releases of each state, and how many are held and scheduled in all."""
 
     held: list[ReleaseSummary]
     running: list[ReleaseSummary]
     scheduled: list[ReleaseSummary]
-    """The next one due comes first."""
+    """The next release due comes first."""
     held_count: int
     scheduled_count: int
 
     @cached_property
     def worker(self) -> WorkerStatus:
-        """When a worker was last active."""
+        """The last activity of a worker."""
         return worker_status()
 
 
 def read_open_releases() -> OpenReleases:
-    """Return the releases that are held, running or scheduled. Two queries, eight with many."""
+    """Return the releases that are held, running or scheduled.
+
+    Makes two queries; with more than MAX_AT_ONCE releases, eight.
+    """
     open_releases = list(Release.objects.filter(state__in=STATES)[: MAX_AT_ONCE + 1])
     held, held_count = _some(open_releases, ReleaseState.HELD, "-held_at", MAX_HELD)
     running, _ = _some(open_releases, ReleaseState.RUNNING, "-started_at", MAX_RUNNING)
@@ -78,7 +81,7 @@ def read_open_releases() -> OpenReleases:
 def _some(
     open_releases: list[Release], state: str, order: str, limit: int
 ) -> tuple[list[Release], int]:
-    """Return the first releases of a state, and the number of all."""
+    """Return the first releases of a state, and how many there are in all."""
     if len(open_releases) > MAX_AT_ONCE:
         releases = Release.objects.filter(state=state)
         return list(releases.order_by(order, "pk")[:limit]), releases.count()
@@ -93,7 +96,7 @@ def _some(
 
 
 def live_context(request: Request, now: datetime, times: Sequence[QueueTime]) -> dict[str, Any]:
-    """Return the context that is polled while a version or an operation is in progress."""
+    """Return the context of the part that is polled while something is in progress."""
     recent = list_recent(MAX_RECENT)
     attention = operations_needing_attention(now)
     usual = summarize_times(times)

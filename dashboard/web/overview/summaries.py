@@ -1,8 +1,8 @@
-"""Sums and charts of the overview. Pure functions of the ledger's counts.
+"""Totals and charts of the overview, as pure functions of the ledger's counts.
 
-Templates render the charts as SVG. Units are the viewBox's, and coordinates are text, so that they
-are not localised. Tones are the classes of chart.css: `bar-done` plain, `bar-failed` bad,
-`bar-unsure` an outline for what is unsure.
+Templates render the charts as SVG, in units of the viewBox. Coordinates are text so that they
+are not localised. Tones are classes in chart.css: `bar-done` is plain, `bar-failed` is bad, and
+`bar-unsure` outlines a value that is unsure.
 """
 
 import math
@@ -32,7 +32,7 @@ TONES = ("bar-done", "bar-failed", "bar-unsure")
 STEPS = (1, 1.2, 1.6, 2, 3, 4, 5, 6, 8, 10)
 """Factors of a power of ten that make a round number."""
 BAR_SHARE = 0.7
-"""The width of a bar, as a share of the column."""
+"""Width of a bar, as a share of its column."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ class Bar:
 
 @dataclass(frozen=True)
 class PlotArea:
-    """The size of the plot, and the value at its upper edge."""
+    """The size of a plot, and the value at its upper edge."""
 
     width: float
     height: float
     top: float
 
     def y(self, value: float) -> float:
-        """Return the y coordinate of a value, counted from above."""
+        """Return the y coordinate of a value. It counts from the top edge."""
         return self.height * (1 - value / self.top)
 
 
@@ -62,12 +62,12 @@ class Today:
     """What happened today, in the viewer's time zone."""
 
     published: int
-    """The versions that went live, by whomever."""
+    """Number of versions that went live, inside or outside Pressroom."""
     published_yesterday: int
     failed: int
     operations: int
     unknown: int
-    """Of any age: they remain until they are settled."""
+    """Number of unknown outcomes of any age; they remain until they are settled."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Chart:
 
     @property
     def used(self) -> list[DayRow]:
-        """The days with any value: of one alone a sentence says as much as a chart."""
+        """The days with any value. If there is only one, a sentence says as much as a chart."""
         return [row for row in self.rows if any(row.values)]
 
     @property
@@ -107,7 +107,7 @@ class Chart:
 
 
 def sum_today(counts: Iterable[DayCount], today: date) -> Today:
-    """Return the sums of today, and the total of unknown outcomes."""
+    """Return the totals of today, and the total of unknown outcomes."""
     counts, yesterday = list(counts), today - timedelta(days=1)
 
     def total(*, day: date | None = None, outcome: str = "") -> int:
@@ -129,7 +129,7 @@ def chart_days(today: date) -> list[date]:
 
 
 def publishes_chart(counts: Iterable[DayCount], today: date) -> Chart:
-    """Return publishes per day: versions that went live, failed, unknown."""
+    """Return the chart of publishes per day: went live, failed, outcome unknown."""
     publishes = (c for c in counts if c.kind == OperationKind.PUBLISH_VERSION)
     by_day = {(c.day, c.outcome): c.count for c in publishes}
     days = chart_days(today)
@@ -144,7 +144,7 @@ def publishes_chart(counts: Iterable[DayCount], today: date) -> Chart:
 
 
 def queue_chart(times: Sequence[QueueTime], today: date) -> Chart:
-    """Return the seconds taken per day: median and 95th percentile.
+    """Return the chart of queue times per day in seconds: median and 95th percentile.
 
     The totals are the typical times, if there is enough data.
     """
@@ -170,7 +170,7 @@ def queue_chart(times: Sequence[QueueTime], today: date) -> Chart:
 
 
 def health_bars(health: Health) -> list[Bar]:
-    """Return a bar for each of the last sixty minutes with a call, of a height by tone."""
+    """Return a bar for each of the last sixty minutes with a call. The tone sets the height."""
     tops = {"bar-done": 2, "bar-unsure": 8, "bar-failed": 14}
     bars = []
     for number, minute in enumerate(health.minutes):
@@ -186,9 +186,9 @@ def late_after(usual: TypicalTimes | None) -> timedelta:
 
 
 def round_top(highest: float) -> int:
-    """Return the least of 2, 4, 6, 8, 10, 12, 16, 20, 30, … that is not below the highest value.
+    """Return the first of 2, 4, 6, 8, 10, 12, 16, 20, 30, … that is at least `highest`.
 
-    Each is even, so that its half is a whole number for the axis.
+    All are even, so that the middle of the axis is a whole number.
     """
     power = 10 ** math.floor(math.log10(max(highest, 2)))
     tops = (step * power for step in STEPS)
@@ -196,7 +196,7 @@ def round_top(highest: float) -> int:
 
 
 def stacked_bars(columns: Sequence[Sequence[int]], plot: PlotArea) -> list[Bar]:
-    """Return stacked bars, each column's first value at the bottom."""
+    """Return stacked bars. The first value of a column is at the bottom."""
     room = plot.width / max(1, len(columns))
     bars: list[Bar] = []
     for number, values in enumerate(columns):
@@ -211,7 +211,7 @@ def stacked_bars(columns: Sequence[Sequence[int]], plot: PlotArea) -> list[Bar]:
 
 
 def line(values: Sequence[float | None], plot: PlotArea) -> str:
-    """Return the points of a line; None leaves a point out."""
+    """Return the points of a line. A value of None has no point."""
     room = plot.width / max(1, len(values))
     return " ".join(
         f"{(number + 0.5) * room:.1f},{plot.y(value):.1f}"

@@ -1,8 +1,8 @@
-"""Save what is typed into "Create page" as a draft of the user whom the form was rendered for.
+"""Save what is typed into "Create page" as a draft of the user who opened the form.
 
-The form carries a signed ticket with the user's id and the draft's key. With it a draft is saved
-for that user alone, even if the session has ended or another user has logged in. A ticket gives
-no access to a draft, and can't be forged.
+The form holds a signed ticket with the user's id and the draft's key. The ticket saves a draft for
+that user only, even if the session has ended or another user has signed in. It can't be forged,
+and it gives no access to a draft.
 """
 
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ class DraftSaveResult:
 
 
 def read_ticket(data: Mapping[str, Any]) -> Ticket | None:
-    """Return the ticket of a submitted form, or None if it is invalid or expired."""
+    """Return the ticket of a submitted form; None if it is invalid or expired."""
     try:
         user_id, key = signing.loads(
             str(data.get(DRAFT_FIELD, "")), salt=_SALT, max_age=_TICKET_MAX_AGE
@@ -58,7 +58,7 @@ def read_ticket(data: Mapping[str, Any]) -> Ticket | None:
 
 
 def ticket_for(request: Request) -> Ticket:
-    """Return the ticket of a submitted form, or a new one if it has none of this user's."""
+    """Return the user's ticket from a submitted form, or a new one."""
     ticket = read_ticket(request.POST)
     is_mine = ticket is not None and ticket.user_id == request.user.pk
     return ticket if ticket and is_mine else Ticket(request.user.pk, str(uuid4()))
@@ -84,9 +84,9 @@ def save_form(ticket: Ticket, page_input: PageInput, data: Mapping[str, Any]) ->
 
 
 def save_posted_form(request: HttpRequest) -> Ticket | None:
-    """Save a form that can't be processed now: the session has ended, or another one began.
+    """Save a form that can't be processed because the session has ended or changed.
 
-    Returns its ticket, or None if the request is not such a form.
+    Returns the form's ticket, or None if the request isn't such a form.
     """
     ticket = read_ticket(request.POST) if request.method == "POST" else None
     if ticket is None or not User.objects.filter(pk=ticket.user_id, is_active=True).exists():
@@ -96,6 +96,6 @@ def save_posted_form(request: HttpRequest) -> Ticket | None:
 
 
 def is_background_request(request: HttpRequest) -> bool:
-    """Return whether the form sent this in the background: the response must not navigate."""
+    """Return whether the form sent this in the background, so that we must not navigate."""
     is_htmx = bool(getattr(request, "htmx", None))
     return is_htmx and ("left" in request.POST or request.POST.get("rows") == "refresh")

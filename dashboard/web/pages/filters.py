@@ -21,7 +21,7 @@ from dashboard.web.ui.markup import STATUSES, page_type, status_badge
 
 
 def page_status(value: str) -> str:
-    """Return the label of a page's status; an unknown one has its own name."""
+    """Return the label of a page's status. An unknown status is its own label."""
     label, _, _ = STATUSES.get(value, (value, "", ""))
     return "Unknown" if value == NOT_GIVEN else label
 
@@ -100,7 +100,7 @@ def filters_of(state: ListState) -> dict[str, Any]:
 
 
 def filter_options(state: ListState, tally: Tally) -> dict[str, list[FilterOption]]:
-    """Return the options of every filter, with the number of pages for each but the flags."""
+    """Return the options of every filter. Those of status and type have a number of pages."""
     statuses, types = state.values(STATUS), state.values(TYPE)
     return {
         STATUS.param: STATUS.options(tally.by_status(types), statuses),
@@ -110,9 +110,9 @@ def filter_options(state: ListState, tally: Tally) -> dict[str, list[FilterOptio
 
 
 def flag_options(state: ListState, *, counted: bool) -> list[FilterOption]:
-    """Return the options of the audience flags; one query if counted.
+    """Return the options of the audience flags. Makes one query if `counted`.
 
-    The browser fetches the counts when the menu is opened.
+    The browser fetches the counts when the menu opens.
     """
     counts: Mapping[str, int] = {}
     if counted:

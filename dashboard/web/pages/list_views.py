@@ -30,10 +30,10 @@ LIST = "pages/list.html"
 @require_GET
 @opens_saved_views(PAGES)
 def page_list(request: Request) -> HttpResponse:
-    """List pages: live by `?cursor=`, or from the ledger by `?q= status= type= flag= sort=`.
+    """List pages, live by `?cursor=` or from the ledger by `?q= status= type= flag= sort=`.
 
-    `show=` is the number of rows, if more than the default were loaded before; `columns=` are
-    those of the table.
+    `?show=` is the number of rows, if more than the default were loaded. `?columns=` chooses the
+    columns.
     """
     state = open_list(request, PAGES)
     if request.htmx.target == "f-flag":
@@ -64,7 +64,7 @@ def page_export(request: Request) -> StreamingHttpResponse:
 
 
 def _load_next_batch(request: Request, state: ListState) -> HttpResponse:
-    """Load one more batch of the whole list; the browser repeats this until all are loaded."""
+    """Load the next batch of the list. The browser repeats this until all pages are loaded."""
     progress = load_next_batch(state.cursor, done=int_param(request.GET.get("read", "")))
     is_done = not (progress.has_more or progress.error)
     context = ledger_context(state.from_start, progress=None if is_done else progress)

@@ -1,7 +1,7 @@
-"""Query, rows and pagination of the page list.
+"""Rows and pagination of the list of pages.
 
-The service's list takes no filters and promises no order (spec, List pages), so filters and
-sorting run on the ledger, and the page shows the coverage of the ledger.
+The service's list takes no filters and promises no order (spec, List pages). So filters and
+sorting use the ledger, and the page says how much of the service the ledger covers.
 """
 
 from collections.abc import Iterator
@@ -32,15 +32,15 @@ from dashboard.web.pages.filters import FLAG, STATUS, TYPE, filter_options, filt
 PageCounts = tuple[Tally, Coverage]
 
 READ_SIZE = 200
-"""Pages of one request when the rest of the list is loaded."""
+"""Pages in one request when the rest of the list is loaded."""
 
 
 @dataclass(frozen=True)
 class PageRows(Window[PageItem]):
     sort: str = ""
-    """One of PAGE_SORTS; empty in the service's own order."""
+    """Order of the rows, one of PAGE_SORTS; empty for the service's own order."""
     last_seen: int = 0
-    """The number of rows that show the last known state."""
+    """Number of rows that show a last known state."""
 
 
 def is_plain(state: ListState) -> bool:
@@ -62,7 +62,7 @@ def service_rows(response: ListEnvelope[PageItem], state: ListState) -> PageRows
 
 
 def ledger_rows(state: ListState, *, total: int) -> PageRows:
-    """Return a window of the `total` matching pages in the ledger; one query."""
+    """Return a window of the `total` matching pages in the ledger. Makes one query."""
     bodies = list_page_bodies(
         **filters_of(state), sort=state.sort, start=state.start, size=state.size, total=total
     )
@@ -80,10 +80,9 @@ def ledger_rows(state: ListState, *, total: int) -> PageRows:
 def read_window(state: ListState) -> tuple[ReadResult[PageRows], PageCounts]:
     """Fetch a window of the service's list, or load the last known pages if that fails.
 
-    The list `is_plain`.
-
-    Once all pages are known, the list gets the ledger's default order, as the spec promises none.
-    Until then it has the service's order, in which its cursors continue.
+    The state must be one that `is_plain`. Once all pages are known, the list has the ledger's
+    default order, as the spec promises none. Until then it has the service's order, because the
+    service's cursors depend on it.
 
     Raises APIError if no page was ever seen, or if the service rejects the cursor or the limit.
     """
@@ -101,7 +100,7 @@ def read_window(state: ListState) -> tuple[ReadResult[PageRows], PageCounts]:
     tally, coverage = count_all_pages()
     if not (state.cursor or reading.unreadable_items):
         read = len(reading.items)
-        # If one more call completes the list, make it now.
+        # If one more call can complete the list, make it now.
         if coverage.missing and reading.next_cursor and reading.total_count - read <= READ_SIZE:
             read = load_next_batch(reading.next_cursor, done=read).done
             tally, coverage = count_all_pages()
@@ -116,7 +115,7 @@ class LoadProgress:
     done: int
     total: int | None
     cursor: str
-    """The cursor of the next batch; empty at the start and at the end."""
+    """Cursor of the next batch; empty at the start and at the end."""
     error: APIError | None = None
 
     @property
@@ -127,7 +126,7 @@ class LoadProgress:
 def load_next_batch(cursor: str, *, done: int) -> LoadProgress:
     """Fetch and record the next batch of the whole list.
 
-    Loading ends if there is no more, or if a batch is empty or repeats its own cursor.
+    Loading ends if there are no more pages, or if a batch is empty or repeats its own cursor.
     """
     try:
         reading = read_pages(cursor=cursor or None, limit=READ_SIZE)
@@ -177,7 +176,7 @@ class ExportedPage(NamedTuple):
 
 
 def exported_pages(state: ListState) -> Iterator[ExportedPage | str]:
-    """Yield each matching page, then the number of pages never seen, if any."""
+    """Yield each matching page, then a note if pages were never seen."""
     coverage = pages_coverage()
     for body, last_seen_at in iterate_page_bodies(state.find(), sort=state.sort):
         yield ExportedPage(PageItem.from_json(body), last_seen_at)

@@ -1,8 +1,8 @@
-"""Rows and context of the list of people, with the words of a search marked.
+"""Rows and context of the list of people, with the words of a search highlighted.
 
-Nothing is cached or stored. The service decides who matches (spec, Search people: not shown how).
-What is marked is our own comparison: each word of the query, ignoring case and accents, within one
-field.
+Nothing is cached or stored. The service decides who matches (spec, Search people; it doesn't show
+how). The highlighting is our own comparison: each word of the query within a field, ignoring case
+and accents.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,21 +28,21 @@ SEARCHED = ("name", "email", "domain", "slug", "phone_number")
 """The fields that the built-in API searches."""
 MAX_AUDIENCES = 50
 EXPORT_PAGE_SIZE = 200
-"""People per request; the service may return fewer (spec: its maximum is not shown)."""
+"""People per request. The service may return fewer, as the spec doesn't show its maximum."""
 MAX_PAGES = 20_000
-"""Pages after which a list is considered endless."""
+"""Number of pages after which a list counts as endless."""
 
 
 @dataclass(frozen=True)
 class PersonMatch:
-    """The matches of a query's words in one person."""
+    """The matches of a query's words in a person."""
 
     person: Person
     words: Sequence[str]
 
     @cached_property
     def texts(self) -> dict[str, FoldedText]:
-        """The searched fields, folded; an empty one is an empty text."""
+        """The searched fields, folded for comparison."""
         return {name: FoldedText.from_text(getattr(self.person, name) or "") for name in SEARCHED}
 
     @cached_property
@@ -53,16 +53,16 @@ class PersonMatch:
 
     @property
     def unmatched(self) -> list[str]:
-        """The words that no field contains."""
+        """Words that no field contains."""
         return [word for word, fields in self.places.items() if not fields]
 
     @property
     def is_all_in_name_or_email(self) -> bool:
-        """Whether the name or email, visible at any width, contains each word."""
+        """Whether the name or email contain each word. They are visible at any width."""
         return all(fields & {"name", "email"} for fields in self.places.values())
 
     def matches_outside(self, *visible_fields: str) -> list[str]:
-        """Return the fields that contain a word which none of the shown ones contains."""
+        """Return the fields with a word that none of the visible fields contains."""
         unmatched = (
             fields for fields in self.places.values() if not fields.intersection(visible_fields)
         )
@@ -74,46 +74,46 @@ class PersonMatch:
 class PersonRow:
     person: Person
     number: int
-    """Their position in the whole result, counted from 1."""
+    """Position in the whole result, counted from 1."""
     url: str
-    """The URL that opens them."""
+    """URL that opens the person."""
     marked: PersonMatch
 
 
 @dataclass(frozen=True)
 class PeopleListContext:
-    """A window of the list or of a search's result."""
+    """A window of the list or of a search result."""
 
     query: PeopleQuery
-    """What was read: the start of the list if a cursor was rejected."""
+    """Query that was read: the start of the list if the service rejected the cursor."""
     rows: list[PersonRow]
     loaded_count: int
-    """The number of people up to here, with those before and the unreadable ones."""
+    """Number of people so far, including earlier and unreadable ones."""
     total: int
     unreadable: list[UnreadableValue]
     next: PeopleQuery | None
     is_cut: bool
-    """Whether there is more, but the service gave no new cursor."""
+    """Whether there are more people but the service gave no new cursor."""
     is_restarted: bool
-    """Whether the service rejected the cursor, so that the list was read from its start."""
+    """Whether the list was read from its start because the service rejected the cursor."""
 
     @property
     def before(self) -> int:
-        """The number of people before these."""
+        """Number of people before these."""
         return self.query.at.before
 
     @property
     def next_count(self) -> int:
-        """The maximum number of people that "load more" adds."""
+        """Maximum number of people that "load more" adds."""
         return min(PAGE_SIZE, max(self.total - self.loaded_count, 1))
 
 
 @dataclass(frozen=True)
 class OpenPerson:
-    """The open person, with their neighbours in the list."""
+    """The open person and their neighbours in the list."""
 
     row: PersonRow | None
-    """None if the list does not contain them."""
+    """Row of the person; None if the list doesn't contain them."""
     previous: PersonRow | None = None
     next: PersonRow | None = None
     audiences: list[AudienceRecord] = field(default_factory=list)
@@ -121,7 +121,7 @@ class OpenPerson:
 
 
 def read_people_list(query: PeopleQuery) -> PeopleListContext:
-    """Read a window of the list, or its start if the service rejects the cursor.
+    """Read a window of the list, or the start of the list if the service rejects the cursor.
 
     Raises APIError.
     """
@@ -134,7 +134,7 @@ def read_people_list(query: PeopleQuery) -> PeopleListContext:
 
 
 def open_person(people: PeopleListContext) -> OpenPerson:
-    """Find the open person in the list, and their audiences in the ledger: one query."""
+    """Find the open person in the list, and their audiences in the ledger. Makes one query."""
     query = people.query
     for index, row in enumerate(people.rows):
         is_open = (
@@ -157,7 +157,7 @@ def open_person(people: PeopleListContext) -> OpenPerson:
 def _read(query: PeopleQuery, *, is_restarted: bool = False) -> PeopleListContext:
     reading = read_people(words=query.words, cursor=query.at.cursor or None, limit=query.state.size)
     loaded_count = query.at.before + len(reading.items) + len(reading.unreadable_items)
-    # A cursor that was used already would lead in a circle.
+    # A cursor that was used before would lead in a circle.
     used = {page.cursor for page in (*query.back, query.at)}
     following = None
     if reading.has_more and reading.next_cursor and reading.next_cursor not in used:
@@ -175,7 +175,7 @@ def _read(query: PeopleQuery, *, is_restarted: bool = False) -> PeopleListContex
 
 
 def _rows(query: PeopleQuery, reading: ListEnvelope[Person]) -> list[PersonRow]:
-    """Return the rows; the URL of each has the person's id, or the row if there is no id."""
+    """Return the rows. The URL of a row has the person's id, or the row's number without an id."""
     closed, words = query.closed.url, query_words(query.words)
     start = f"{closed}{'&' if '?' in closed else '?'}"
     unreadable = {item.index + 1 for item in reading.unreadable_items}
@@ -195,9 +195,9 @@ def _rows(query: PeopleQuery, reading: ListEnvelope[Person]) -> list[PersonRow]:
 
 
 def exported_people(words: str, first: ListEnvelope[Person]) -> Iterator[Person | str]:
-    """Yield each person, then a line on anything that is missing.
+    """Yield each person, then a note on anything that is missing.
 
-    Reads from the first page until the service reports no more; raises nothing.
+    Reads on from the page `first` until the service reports no more. Raises no APIError.
     """
     page, done, unreadable, used = first, 0, 0, set[str]()
     while True:
@@ -232,7 +232,7 @@ def _next_page_problem(page: ListEnvelope[Person], used: set[str]) -> str:
 
 
 def person_field(match: PersonMatch, name: str, empty: str = "—") -> SafeString:
-    """Render one of the `SEARCHED` fields with its matches marked; `empty` if it has no text."""
+    """Render one of the `SEARCHED` fields with its matches highlighted; `empty` without text."""
     text = getattr(match.person, name)
     if not text:
         return SafeString(value_or_none(None, empty))

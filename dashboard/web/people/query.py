@@ -1,7 +1,7 @@
 """The query string of the list of people.
 
-The service's cursors lead forward only (spec, Pagination), so the URL also contains the cursors
-of the earlier pages.
+The service's cursors lead forward only (spec, Pagination). So the URL also holds the cursors of
+earlier pages.
 """
 
 from collections.abc import Iterable
@@ -20,9 +20,9 @@ from dashboard.web.ui.query_params import MAX_SHOWN, PAGE_SIZE, SHOW, int_param
 from dashboard.web.ui.urls import cached_reverse
 
 MAX_BACK_CHARACTERS = 800
-"""Total length of the earlier cursors: servers limit a URL to 4,094 characters."""
+"""Maximum total length of the earlier cursors. Servers limit a URL to 4,094 characters."""
 BACK, PERSON, ROW = "back", "person", "row"
-"""The parameters of the earlier pages, and of the open person."""
+"""Query parameters of the earlier pages and of the open person."""
 PEOPLE = ListDefinition(
     name=ListName.PEOPLE,
     search=SEARCH,
@@ -54,19 +54,19 @@ PEOPLE = ListDefinition(
 
 @dataclass(frozen=True)
 class PageCursor:
-    """Where a page of the list begins; by default at the start."""
+    """Where a page of the list begins. The default is the start."""
 
     before: int = 0
-    """The number of people before it."""
+    """Number of people before the page."""
     cursor: str = ""
 
     def to_param(self) -> str:
-        """Return the cursor as a URL parameter, such as `50-abc`."""
+        """Return the cursor as a value in the URL, such as `50-abc`."""
         return f"{self.before}-{self.cursor}"
 
     @classmethod
     def from_param(cls, text: str) -> "PageCursor | None":
-        """Parse a URL parameter; None if it is invalid."""
+        """Parse a value in the URL; None if it is invalid."""
         before, dash, cursor = text.partition("-")
         return cls(int_param(before), cursor) if dash and before.isdecimal() else None
 
@@ -77,15 +77,15 @@ class PeopleQuery:
 
     state: ListState
     back: tuple[PageCursor, ...] = ()
-    """The starts of the earlier pages, the nearest last; distant ones are left out."""
+    """Starts of the earlier pages, nearest last. Distant ones are left out."""
     person: str = ""
-    """The id of the open person."""
+    """Id of the open person."""
     row: int = 0
-    """The row of an open person without an id; counts from 1."""
+    """Row of an open person without an id, counted from 1."""
 
     @classmethod
     def of(cls, state: ListState, params: QueryDict) -> "PeopleQuery":
-        """Add what only this list has: `?back= person= row=`."""
+        """Add the parameters that only this list has: `?back= person= row=`."""
         back = map(PageCursor.from_param, params.getlist(BACK))
         return cls(
             state if state.cursor else replace(state, start_text=""),
@@ -100,7 +100,7 @@ class PeopleQuery:
 
     @property
     def at(self) -> PageCursor:
-        """Where the window begins."""
+        """Start of the window."""
         return PageCursor(self.state.start, self.state.cursor)
 
     @property
@@ -118,7 +118,7 @@ class PeopleQuery:
 
     @property
     def previous(self) -> "PeopleQuery | None":
-        """The page before this; None if unknown."""
+        """The page before this one; None if unknown."""
         if not self.back:
             return None
         return self._from(self.back[-1], self.back[:-1])
@@ -128,9 +128,9 @@ class PeopleQuery:
         return self._from(place, _nearest((*self.back, self.at)))
 
     def grown(self, more: "PeopleQuery", end: int) -> "PeopleQuery":
-        """Extend the window by `more`, a page up to the person of number `end`.
+        """Extend the window by `more`, the query of a page that ends with person number `end`.
 
-        If that exceeds MAX_SHOWN, return the added page alone, or this one if a person is open.
+        If that exceeds MAX_SHOWN, return the added page only, or this query if a person is open.
         """
         if self.words != more.words:
             return more
@@ -140,7 +140,7 @@ class PeopleQuery:
         return self if self.is_open else more
 
     def opened_in(self, list_query: "PeopleQuery") -> "PeopleQuery":
-        """Return the list of `list_query` with this query's person open."""
+        """Return `list_query` with this query's person open."""
         before = self.at.before - list_query.at.before
         if self.words != list_query.words or not 0 <= before < list_query.state.size:
             return self

@@ -1,6 +1,6 @@
-"""People: list, live search, one open person, and CSV export.
+"""People: list, live search, open person and CSV export.
 
-This is personal data: read from the service each time, neither cached nor stored.
+This is personal data. It is read from the service each time, and neither cached nor stored.
 """
 
 from dataclasses import replace
@@ -31,7 +31,7 @@ from dashboard.web.ui.query_params import browser_query
 
 LIST = "people/list.html"
 PARTS = ("results", "rows", "person")
-# The partial that shows the error, by the target of the request.
+# Partial that shows the error, by the target of the request.
 ERROR_PARTIALS = {"results": "results", "rows": "list-pagination", "person": "person"}
 
 
@@ -39,7 +39,7 @@ ERROR_PARTIALS = {"results": "results", "rows": "list-pagination", "person": "pe
 @never_cache
 @opens_saved_views(PEOPLE)
 def people_list(request: Request) -> HttpResponse:
-    """List or search people by `?q= cursor= columns=`; `person=` opens one of them."""
+    """List or search people by `?q= cursor= columns=`. `?person=` opens one of them."""
     query = PeopleQuery.of(open_list(request, PEOPLE), request.GET)
     try:
         people = read_people_list(query)
@@ -68,7 +68,7 @@ def people_list(request: Request) -> HttpResponse:
 
 @require_GET
 def people_export(request: Request) -> StreamingHttpResponse:
-    """Export the people who match `?q=`, or all, as CSV.
+    """Export the people who match `?q=`, or everyone, as CSV.
 
     Raises APIError if the first page can't be read.
     """
@@ -79,14 +79,14 @@ def people_export(request: Request) -> StreamingHttpResponse:
 
 
 def _shown_query(query: PeopleQuery) -> PeopleQuery:
-    """Return the query for the browser's URL: with the hint only if it would show another view."""
+    """Return the query for the browser's URL. It has the hint of a view only if needed."""
     saved = query.state.saved
     state = replace(query.state, view=saved.hint if saved.needs_hint else "")
     return replace(query, state=state)
 
 
 def _show_failure(request: Request, query: PeopleQuery, error: APIError) -> HttpResponse:
-    """Render the error in the target's partial; the search stays as typed."""
+    """Render the error in the partial for the target. The search stays as typed."""
     failure = explain(error)
     partial = ERROR_PARTIALS.get(request.htmx.target or "")
     context = {
@@ -114,10 +114,10 @@ def _show_in(
 
 
 def _with_browser_url(request: Request, query: PeopleQuery, response: HttpResponse) -> HttpResponse:
-    """Set the browser's URL to what is shown.
+    """Set the browser's URL to the displayed state.
 
-    Only the first letter of a search and the first open person become history entries, so Back
-    undoes the whole search or closes the person.
+    Only the first letter of a search and the first open person add to the browser's history. So
+    Back undoes the whole search or closes the person.
     """
     if request.htmx.target not in ("results", "person"):
         return response

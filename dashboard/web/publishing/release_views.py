@@ -1,4 +1,4 @@
-"""Schedule a reviewed version, or have it approved: both make a release of one."""
+"""Schedule a reviewed version or request its approval. Both create a release of one version."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -64,7 +64,7 @@ def scheduled(
 @requires(PUBLISH)
 @require_safe
 def moment(request: Request, page_id: str, audience_id: str, version_id: str) -> HttpResponse:
-    """Show what the chosen date, time and zone mean; nothing is read from the service."""
+    """Show what the chosen date, time and zone mean, without reading from the service."""
     parts = ("when-said",)
     if not wants_partial(request, parts):
         return redirect("version-publish", page_id, audience_id, version_id)
@@ -87,7 +87,7 @@ def _make_release(
         or submit_problem(review, entered_number)
     )
     if problem or (form.is_later and form.moment is None):
-        # A number typed for one risk does not confirm another.
+        # A number that was typed for one risk doesn't confirm another.
         entered_number = "" if problem in (OUT_OF_DATE, CHANGED) else entered_number
         return show_review(
             request, review, form=form, problem=problem, entered_number=entered_number, status=422

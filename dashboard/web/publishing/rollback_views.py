@@ -1,4 +1,4 @@
-"""Roll back to a version that was live before, or have it approved."""
+"""Roll back to a version that was live before, or request approval for it."""
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
@@ -42,7 +42,7 @@ IS_OFF = "Not rolled back, for the reason above."
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(PUBLISH)
 def roll_back(request: Request, page_id: str, audience_id: str, version_id: str) -> HttpResponse:
-    """Show what visitors will see again; roll back once.
+    """Show what visitors will see again, and roll back.
 
     `?from=` is the number of the version that was live when the rollback was offered.
     """
@@ -59,9 +59,9 @@ def roll_back(request: Request, page_id: str, audience_id: str, version_id: str)
 
 @require_safe
 def progress(request: Request, page_id: str, audience_id: str, version_id: str) -> HttpResponse:
-    """Show the rollback that `?operation=` names, which every user may watch.
+    """Show the rollback that `?operation=` names. Every user may watch it.
 
-    One that failed is shown in the dialog, to be tried again.
+    A failed rollback is shown as a form to try again, for users who may publish.
     """
     target = PublishTarget(page_id, audience_id, version_id)
     operation = find_publish(target, request.GET.get("operation", ""))
@@ -74,7 +74,7 @@ def progress(request: Request, page_id: str, audience_id: str, version_id: str) 
 
 
 def _is_earlier(review: PublishReview) -> bool:
-    """Return whether it is a version to go back to: not a newer one, and not rolled back itself."""
+    """Return whether publishing the version is a rollback, or the version is live already."""
     version, live = review.snapshot.version, review.snapshot.live
     if version is None or live is None or not review.reading.is_live:
         return True  # The dialog says why it can't be done.
@@ -129,9 +129,9 @@ def request_approval(request: Request, review: PublishReview) -> HttpResponse:
 
 
 def _problem(request: Request, review: PublishReview, *, expects_approval: bool) -> str:
-    """Return the reason why the dialog is shown again, or "".
+    """Return why the dialog has to be shown again, or "".
 
-    `expects_approval` is whether the dialog that was submitted said that it needs an approval.
+    `expects_approval` is whether the submitted dialog said that an approval is needed.
     """
     if request.POST.get("operation_key", "") != review.operation_key:
         return OUT_OF_DATE

@@ -1,4 +1,4 @@
-"""When to publish: now, at a time, or once approved; the fields as typed, and their moment."""
+"""The form for when to publish: now, at a time, or once approved."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,14 +20,14 @@ from dashboard.web.ui.formats import (
 )
 
 NOW, SCHEDULE, APPROVAL = "now", "schedule", "approval"
-"""The values of `when`; of `then`, after an approval, the first two."""
+"""Values of `when`. The first two are also values of `then`, which applies after approval."""
 MOMENT_FIELDS = ("date", "time", "zone", "fold")
-"""The fields that have their problem next to them, as has the note."""
+"""Fields that show their problem next to them, as the note does."""
 
 
 @dataclass(frozen=True)
 class FoldChoice:
-    """One of two equal times of a day on which clocks go back."""
+    """One of the two moments of a time that occurs twice, as clocks go back."""
 
     value: str
     label: str
@@ -36,7 +36,7 @@ class FoldChoice:
 
 @dataclass(frozen=True)
 class ScheduleForm:
-    """The fields as typed. `moment` or `error` is what they mean, unless it is published now."""
+    """The fields as typed. If it is for later, they give a `moment` or an `error`."""
 
     when: str = NOW
     then: str = NOW
@@ -50,7 +50,7 @@ class ScheduleForm:
 
     @classmethod
     def initial(cls, *, needs_approval: bool = False) -> "ScheduleForm":
-        """Return the form as it is at first: at once, if allowed; today, in the viewer's zone."""
+        """Return the initial form: now if allowed, with today's date in the viewer's time zone."""
         today = timezone.localdate().isoformat()
         zone = current_zone_name()
         return cls(APPROVAL if needs_approval else NOW, date=today, zone=zone)
@@ -88,7 +88,7 @@ class ScheduleForm:
 
     @property
     def until_complete(self) -> "ScheduleForm":
-        """The form without its error if date or time are still empty: nothing is wrong yet."""
+        """The form, without its error while the date or the time is still empty."""
         return self if self.date and self.time else replace(self, error=None)
 
     @property
@@ -97,7 +97,7 @@ class ScheduleForm:
 
     @cached_property
     def ambiguous(self) -> AmbiguousTimeError | None:
-        """The two moments of a time that occurs twice that day, whether one is chosen or not."""
+        """The two moments of a time that occurs twice on that day, even if one is chosen."""
         try:
             parse_moment(self.date, self.time, self.zone, now=clock.now())
         except AmbiguousTimeError as error:
@@ -122,7 +122,7 @@ class ScheduleForm:
 
     @property
     def problem(self) -> str:
-        """The problem that belongs to none of the fields, or ""."""
+        """The problem that belongs to no field, or ""."""
         return self.problem_of("")
 
     def problem_of(self, field: str) -> str:
@@ -133,12 +133,12 @@ class ScheduleForm:
 
 
 def place_of(zone: str) -> str:
-    """Return the city of a time zone, as in `Oslo`."""
+    """Return the city of a time zone, such as `Oslo`."""
     return zone.rpartition("/")[2].replace("_", " ")
 
 
 def utc_text(moment: ScheduledMoment) -> str:
-    """Format a moment in UTC: `1:00 PM UTC`, with the day if that differs from the local one."""
+    """Format a moment in UTC: `1:00 PM UTC`, with the day if it differs from the local day."""
     utc = moment.instant.astimezone(UTC)
     day = "" if utc.date() == moment.local.date() else f"{active_formats().day(utc)}, "
     return f"{day}{clock_time(utc)} UTC"

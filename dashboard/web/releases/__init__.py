@@ -1,1 +1,1 @@
-"""Releases: the agenda, the review board, schedules, and the progress of one that runs."""
+"""Releases: the agenda, the review board, schedules, and the progress of a running release."""

@@ -1,4 +1,4 @@
-"""What the review board shows: the items of a release, their totals, and the selected one."""
+"""The review board: the items of a release, their totals, and the selected item."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from dashboard.web.releases.summary import ITEM_BADGES, Badge
 from dashboard.web.ui.query_params import int_param
 
 MAX_VERSIONS = 50
-"""Versions of an audience to choose from."""
+"""Maximum number of an audience's other versions to choose from."""
 NOT_CHECKED: Badge = ("Not checked yet", "clock", "plain")
 NOT_REVIEWED: Badge = ("Not reviewed", "st-todo", "plain")
 REVIEWED: Badge = ("Reviewed", "check", "ok")
@@ -76,7 +76,7 @@ class BoardItem:
 
     @property
     def why(self) -> str:
-        """The reason for its state, in a sentence; else what stops it; else ""."""
+        """The reason for the item's state, or the finding that blocks it, as a sentence; or ""."""
         if self.item.reason:
             return self.item.reason
         stops = (finding for finding in self.item.findings if finding["severity"] == Severity.STOP)
@@ -103,7 +103,7 @@ class Board:
 
     @cached_property
     def held(self) -> list[BoardItem]:
-        """The items that were held, and not checked since."""
+        """The held items."""
         return [entry for entry in self.entries if entry.item.state == ItemState.HELD]
 
     @cached_property
@@ -154,7 +154,7 @@ class Board:
         return board_digest(self.release, [entry.item for entry in self.entries])
 
     def next_step(self, *, needs_approval: bool) -> tuple[str, str] | None:
-        """Return what to do next with a held release: a label and a link on its page."""
+        """Return the next step for a held release: a label and a relative link."""
         for entry in (
             *self.held,
             *(candidate for candidate in self.sendable if not candidate.is_reviewed),
@@ -168,7 +168,7 @@ class Board:
 
     @property
     def place(self) -> int:
-        """The place of the selected item, from 1; 0 if there is none."""
+        """Position of the selected item, counted from 1; 0 if there is none."""
         return self.entries.index(self.selected) + 1 if self.selected else 0
 
     @property
@@ -181,16 +181,16 @@ class Board:
 
     @property
     def next_to_review(self) -> BoardItem | None:
-        """The first item after the selected one that is not reviewed, else the first before it."""
+        """The next unreviewed item after the selected one, or else the first one before it."""
         after, before = self.entries[self.place :], self.entries[: max(self.place - 1, 0)]
         return next((entry for entry in (*after, *before) if not entry.is_reviewed), None)
 
 
 def read_board(release: Release, params: Mapping[str, str]) -> Board:
-    """Return the board with the item of `?item=` selected, else the first not reviewed.
+    """Return the board. `?item=` selects an item; by default, the first unreviewed one.
 
-    One query; another one for the texts of the selected item. Raises Http404 if the release has
-    no such item.
+    Makes one query, and another one when the texts of the selected item are used. Raises Http404
+    if the release has no such item.
     """
     entries = [BoardItem(item) for item in light_items(release)]
     return Board(release, entries, _selected(entries, params.get("item", "")))
@@ -225,7 +225,7 @@ class ItemDetail:
             self.version.status,
             is_live=self.live is not None and self.live.version_id == self.version.version_id,
             was_live=bool(self.version.published_at),
-            # Only the finding that it was taken back has a date.
+            # Only the finding that the version was rolled back has a date.
             is_rolled_back=any(finding.get("at") for finding in self.item.findings),
         )
 
@@ -242,7 +242,7 @@ class ItemDetail:
 
     @cached_property
     def versions(self) -> list[dict[str, Any]]:
-        """The other versions seen of the audience, newest first."""
+        """The audience's other versions in the ledger, newest first."""
         seen = versions_seen(self.item.page_id, self.item.audience_id)
         columns = ("version_id", "version_number", "status")
         rows = seen.exclude(version_id=self.item.version_id).values(*columns)[:MAX_VERSIONS]

@@ -1,4 +1,4 @@
-"""The agenda: releases grouped by what is to be done with them."""
+"""The agenda: releases grouped by state."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,13 +17,13 @@ from dashboard.web.releases.summary import ReleaseSummary, summarize_all
 from dashboard.web.ui.query_params import PAGE_SIZE
 
 FEW = 10
-"""Past releases that are shown next to the others."""
+"""How many past releases are shown along with the other groups."""
 
 
 @dataclass(frozen=True)
 class Group:
     name: str
-    """In the query string."""
+    """Value in the query string."""
     label: str
     states: tuple[str, ...]
     order: tuple[str, ...]
@@ -43,19 +43,19 @@ STATE = choice_among(
     "state", "State", [(group.name, group.label) for group in GROUPS], all_label="All states"
 )
 OWNER = Choice("owner", "Owner", is_open=True, all_label="Everyone", column="owner_name")
-"""The name of the user who decided last, or else created it."""
+"""Name of the user who made the last decision, or else created the release."""
 RELEASES = ListDefinition(search=SEARCH, filters=(STATE, OWNER), start="start")
 
 
 @dataclass(frozen=True)
 class AgendaGroup:
-    """The releases of one group; `rows` may be some of them only."""
+    """The releases of one group. `rows` may hold only some of them."""
 
     group: Group
     total: int
     rows: list[ReleaseSummary]
     next_start: int | None
-    """The number of releases up to the last that is shown, if more follow."""
+    """Offset of the next releases; None if no more follow."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Agenda:
 
 
 def read_agenda(state: ListState) -> Agenda:
-    """Return the releases that match, in groups. At most three queries a group."""
+    """Return the matching releases in groups. Makes at most three queries for each group."""
     releases, chosen = _matching(state), state.value(STATE)
     groups = [_read_group(releases, group, state) for group in GROUPS if chosen in ("", group.name)]
     return Agenda([group for group in groups if group.total], clock.now())
@@ -106,7 +106,10 @@ def list_owners() -> list[str]:
 
 
 def _matching(state: ListState) -> QuerySet[Release]:
-    """Return the owner's releases with each word in the name or note, whatever case and accents."""
+    """Return the releases that match the filters and have each word in their name or note.
+
+    Case and accents are ignored.
+    """
     releases = Release.listed.annotate(ended_at=Coalesce("finished_at", F("created_at")))
     releases = releases.filter(state.condition)
     wanted = fold(state.words).split()

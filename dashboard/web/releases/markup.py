@@ -14,7 +14,7 @@ from dashboard.web.ui.markup import duration
 
 
 def release_title(release: Release) -> str:
-    """Return the name of a release; of one that is named after its versions with the time, too."""
+    """Return the name of a release. A generated name is followed by the time of creation."""
     if release.has_own_name:
         return release.name
     created, formats = timezone.localtime(release.created_at), active_formats()
@@ -42,7 +42,7 @@ def planned_moment(value: datetime | None) -> SafeString:
 
 
 def local_text(moment: ScheduledMoment) -> SafeString:
-    """Render a moment in its own zone: `Today, 2:00 PM`."""
+    """Render a moment in its own time zone: `Today, 2:00 PM`."""
     with timezone.override(moment.known_zone):
         return planned_moment(moment.instant)
 
@@ -79,7 +79,7 @@ def time_zone_name() -> str:
 
 
 def time_until(value: datetime) -> str:
-    """Return how long it is until a moment, to the minute: `in 6 h 35 min`, `8 min late`."""
+    """Return the time until a moment, to the minute: `in 6 h 35 min`, `8 min late`."""
     seconds = (value - clock.now()).total_seconds()
     if -60 < seconds < 60:
         return "now"

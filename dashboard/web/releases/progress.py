@@ -1,4 +1,4 @@
-"""What the page of a running or ended release shows: counts, and its items in groups."""
+"""The page of a running or ended release: counts, and items in groups."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,11 +28,11 @@ from dashboard.web.releases.summary import ITEM_BADGES, Badge, ReleaseSummary
 from dashboard.web.ui.htmx import Request
 
 MAX_EXCERPTS = 20
-"""Items of a rollback of which the text is shown. Source: our choice."""
+"""How many items of a rollback show their text. Source: our choice."""
 FEW = 3
-"""Rows of a group in which nothing needs attention, until all are requested."""
+"""How many rows a group shows at first if nothing in it needs attention."""
 MANY = 20
-"""Rows of the group that is in progress."""
+"""How many rows a group shows at first if it is in progress, or live in an ended release."""
 IN_FLIGHT_BADGES = {status: VERSION_STATES[status].badge for status in IN_FLIGHT}
 TALLY = (
     (*VersionState.LIVE.badge, (ItemState.LIVE,)),
@@ -43,14 +43,14 @@ TALLY = (
     ("Not sent yet", "st-todo", "plain", (ItemState.WAITING,)),
     (*OperationState.NOT_SENT.badge, (ItemState.CANCELED,)),
 )
-"""The parts of the bar: label, icon, tone, and states of items."""
+"""Parts of the bar: label, icon, tone, and states of items."""
 
 
 @dataclass(frozen=True)
 class TallyPart:
     badge: Badge
     start: int
-    """How many items are in the parts before it."""
+    """Number of items in the parts before it."""
     count: int
 
 
@@ -66,17 +66,17 @@ class ItemRow:
 
     @property
     def lasted(self) -> timedelta | None:
-        """The time from sending until it was settled; None before."""
+        """Time from sending until the item was settled; None before that."""
         item = self.item
         return item.settled_at - item.sent_at if item.settled_at and item.sent_at else None
 
 
 @dataclass(frozen=True)
 class ItemGroup:
-    """The items in some states; `rows` may be the first of them only."""
+    """The items in some states. `rows` may hold only the first of them."""
 
     name: str
-    """In the query string."""
+    """Value in the query string."""
     label: str
     total: int
     rows: list[ItemRow]
@@ -91,7 +91,7 @@ class ReleaseProgress:
     summary: ReleaseSummary
     groups: list[ItemGroup]
     whole: str
-    """The group of which all items are shown, or `all`; "" for none."""
+    """Name of the group that shows all its items, or `all` for every group; or ""."""
     now: datetime
 
     @property
@@ -100,7 +100,7 @@ class ReleaseProgress:
 
     @property
     def tally(self) -> list[TallyPart]:
-        """The parts of the bar, those without items left out if they are not usual."""
+        """The parts of the bar. Empty parts are left out, except live, failed and unknown."""
         parts, start = [], 0
         usual = (ItemState.LIVE, ItemState.FAILED, ItemState.UNKNOWN)
         for label, icon, tone, states in TALLY:
@@ -131,7 +131,7 @@ class ReleaseProgress:
 
     @cached_property
     def median_time_to_live(self) -> timedelta | None:
-        """The median time from sending until live; None if nothing went live."""
+        """Median time from sending until live; None if nothing went live."""
         live = self.release.items.filter(state=ItemState.LIVE, sent_at__isnull=False)
         times = [
             (settled - sent).total_seconds()
@@ -144,9 +144,9 @@ class ReleaseProgress:
 def read_progress(
     summary: ReleaseSummary, params: Mapping[str, str], now: datetime
 ) -> ReleaseProgress:
-    """Return the items by state; `?state=` names a group that is shown whole.
+    """Return the items by state. `?state=` names a group that shows all its items.
 
-    Seven queries at most, however many items there are.
+    Makes at most seven queries for any number of items.
     """
     whole = params.get("state", "")
     is_running = summary.release.state == ReleaseState.RUNNING
@@ -155,7 +155,7 @@ def read_progress(
 
 
 def progress_context(request: Request, summary: ReleaseSummary, *, page_url: str) -> dict[str, Any]:
-    """Return the progress of a release that the page at `page_url` shows."""
+    """Return the context for the progress of a release on the page at `page_url`."""
     return {"progress": read_progress(summary, request.GET, clock.now()), "page_url": page_url}
 
 
@@ -246,14 +246,14 @@ class RollbackPreview:
     live: int
     possible: list[ReleaseItem]
     restored: int
-    """Of how many the version before is live again, so that nothing is left to do."""
+    """Number of items whose previous version is live again already."""
     impossible: list[tuple[ReleaseItem, str]]
     open: Release | None
-    """The release that rolls it back already, until that has ended."""
+    """Release that is rolling this one back; None if there is none or it has ended."""
 
 
 def preview_rollback(summary: ReleaseSummary) -> RollbackPreview:
-    """Return which of the items that went live can be rolled back, as last known."""
+    """Return which of the live items can be rolled back, by their last known state."""
     live = summary.release.items.filter(state=ItemState.LIVE)
     items = list(live.defer("version_body", "live_body"))
     problems = rollback_problems(items)
@@ -269,10 +269,10 @@ def preview_rollback(summary: ReleaseSummary) -> RollbackPreview:
 
 
 def rollback_context(items: Sequence[ReleaseItem]) -> dict[str, Any]:
-    """Return what the dialog says of items that can be rolled back, by primary key. Three queries.
+    """Return the dialog's context for items that can be rolled back. Makes three queries.
 
-    `periods`: when the version before each was live last. `differences`: what visitors will see
-    again of the first ones.
+    `periods` has the last period in which each previous version was live, by the item's key.
+    `differences` has what visitors will see again, for the first items only.
     """
     first = ReleaseItem.objects.filter(pk__in=[item.pk for item in items[:MAX_EXCERPTS]])
     return {
@@ -304,7 +304,7 @@ def _last_periods(items: Iterable[ReleaseItem]) -> dict[int, Publication]:
 
 
 def _listed(releases: QuerySet[Release]) -> Release | None:
-    """Return the first of these, unless it was only opened: pressing again opens it again."""
+    """Return the first release; None if it was only opened, as the button opens it again."""
     release = releases.first()
     return release if release and not release.is_provisional else None
 
@@ -315,11 +315,14 @@ class RetryPreview:
     possible: list[ReleaseItem]
     left_out: list[tuple[ReleaseItem, str]]
     open: Release | None
-    """The release that retries them already, until that has ended."""
+    """Release that is retrying them; None if there is none or it has ended."""
 
 
 def preview_retry(summary: ReleaseSummary) -> RetryPreview | None:
-    """Return what a retry of a finished release would do, as last known; None if nothing failed."""
+    """Return what a retry of a finished release would do, by last known states.
+
+    Returns None if nothing failed or the release is not finished.
+    """
     if summary.release.state != ReleaseState.FINISHED or not summary.count(ItemState.FAILED):
         return None
     items = summary.release.items.filter(state__in=NOT_KNOWN_LIVE)

@@ -1,4 +1,4 @@
-"""The schedule of a release: when it is sent, or sent once approved."""
+"""The schedule of a release: when it is sent, with or without a request for approval."""
 
 from collections.abc import Callable
 
@@ -42,7 +42,7 @@ def release_schedule_request(request: Request, release_id: int) -> HttpResponse:
 @require_POST
 @requires(PUBLISH)
 def release_unschedule(request: Request, release_id: int) -> HttpResponse:
-    """Cancel the schedule of a release, which is a draft again."""
+    """Cancel the schedule of a release. It becomes a draft again."""
     release = get_object_or_404(Release, pk=release_id)
     try:
         decisions.cancel_schedule(release, request.user)
@@ -72,9 +72,9 @@ def _submit(
 
 
 def _typed_moment(request: Request, release: Release) -> ScheduledMoment | None:
-    """Return the moment typed; None if the release has it, by the same form sent before.
+    """Return the typed moment; None if the same form was sent before and has set it already.
 
-    Raises ReleaseError, and AmbiguousTimeError if the time occurs twice that day.
+    Raises ReleaseError, or AmbiguousTimeError if the time occurs twice on that day.
     """
     fields = request.POST
     moment = parse_moment(
@@ -108,13 +108,13 @@ def _request_approval(request: Request, release: Release, moment: ScheduledMomen
 
 
 def _due_mark(release: Release) -> str:
-    """Return when a release is due, for a hidden field; "" unless it is scheduled."""
+    """Return the value of the hidden field with the due time; "" if it is not scheduled."""
     is_scheduled = release.state == ReleaseState.SCHEDULED
     return release.due_at.isoformat() if is_scheduled and release.due_at else ""
 
 
 def _scheduled(release: Release) -> QueryDict:
-    """Return the fields of the present schedule; of a draft today's date, without a time."""
+    """Return the fields of the current schedule; for a draft, today's date without a time."""
     fields = QueryDict(mutable=True)
     moment = release.scheduled_moment
     fields["zone"] = str(moment.known_zone) if moment else current_zone_name()

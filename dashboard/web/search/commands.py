@@ -1,4 +1,4 @@
-"""Commands of the palette and /find/: where to go, and what to do with an audience."""
+"""Commands of the palette and of /find/: pages to open, and actions on an audience."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -28,23 +28,23 @@ from dashboard.web.ui.htmx import Request
 
 MAX_GROUP_HITS = 6
 MAX_ACTIONS = 4
-"""The maximum number of commands for the audiences found."""
+"""Maximum number of actions for the matching audiences."""
 
 
 @dataclass(frozen=True)
 class Destination:
-    """A page of the dashboard, found by its name and by other words for what it holds."""
+    """A page of the dashboard. It is found by its name and by other words for its content."""
 
     icon: str
     name: str
     view: str
     words: str = ""
     query: str = ""
-    """The query string or fragment, with its first character."""
+    """Query string or fragment, including its `?` or `#`."""
     permission: str = ""
-    """What it needs, if anything."""
+    """Permission that the page requires, if any."""
     is_section: bool = True
-    """Whether it is offered before anything is typed."""
+    """Whether the page is offered before anything is typed."""
 
 
 DESTINATIONS = (
@@ -86,23 +86,29 @@ THEMES = (("light", "Light theme"), ("dark", "Dark theme"), ("", "System theme")
 THEME_FORM = "theme-form"
 SIGN_OUT_NAMES = ("Sign out", "Log out", "Logout")
 SIGN_OUT_FORM = "sign-out"
-"""The id of the user menu's form: signing out is a POST."""
+"""HTML id of the form in the user menu, as signing out is a POST."""
 NOT_PUBLISHABLE = (*IN_FLIGHT, VersionStatus.CANCELLED, VersionStatus.ARCHIVED)
-"""An archived version can be published again, from its audience's own page."""
+"""Statuses that get no publish command.
+
+An archived version can still be published from the page of its audience.
+"""
 VERBS = ("publish", "roll back", "compare")
 MIN_VERB_CHARACTERS = 3
-"""Length from which an abbreviated verb is recognised."""
+"""Minimum length of an abbreviated verb."""
 MAX_VERB_CANDIDATES = 50
-"""The number of audiences checked for whether a verb applies."""
+"""Maximum number of matching audiences that a verb is tried on."""
 
 
 def verbs_of(request: Request) -> tuple[str, ...]:
-    """Return the verbs that the user may apply to an audience's latest version."""
+    """Return the verbs that the user may apply to an audience."""
     return VERBS if may(request, PUBLISH) else ("compare",)
 
 
 def destinations(request: Request, words: str) -> list[Hit]:
-    """Return where the user may go, as far as a word of its name begins with the words."""
+    """Return the pages and settings with a word that begins with `words`.
+
+    Pages that the user may not open are left out.
+    """
     matches = [
         Hit(destination.icon, destination.name, reverse(destination.view) + destination.query)
         for destination in DESTINATIONS
@@ -129,7 +135,7 @@ def _has_word_prefix(name: str, words: str) -> bool:
 
 
 def command_in(words: str) -> tuple[str, str]:
-    """Return the verb that the first word is or begins, and the rest; "" without a verb."""
+    """Return the verb that the first word begins, and the rest; both are "" if there is none."""
     first, _, name = words.partition(" ")
     prefix = fold(first).rstrip(".…")
     verb = next((verb for verb in VERBS if verb.startswith(prefix)), "")
@@ -142,7 +148,7 @@ def command_in(words: str) -> tuple[str, str]:
 
 
 def verb_actions(words: str, visits: list[Visit], verbs: tuple[str, ...]) -> list[Hit]:
-    """Return the commands for words such as "publish acme" or "pub"; none without a verb."""
+    """Return the actions for words such as "publish acme" or "pub"; none without a verb."""
     verb, name = command_in(words)
     if verb not in verbs:
         return []
@@ -159,9 +165,9 @@ def verb_actions(words: str, visits: list[Visit], verbs: tuple[str, ...]) -> lis
 
 
 def audience_actions(audiences: list[AudienceRecord], verbs: tuple[str, ...]) -> Iterable[Hit]:
-    """Yield the commands for each audience: for its latest version, and to roll back.
+    """Yield the actions for each audience: those of its latest version, and the rollback.
 
-    Archived audiences and pages get none: others may have the same name.
+    Archived audiences and pages get none, because another one may have the same name.
     """
     pages = find.pages_by_id([record.page_id for record in audiences])
     keys = [(record.page_id, record.audience_id) for record in audiences]
@@ -192,7 +198,7 @@ def audience_actions(audiences: list[AudienceRecord], verbs: tuple[str, ...]) ->
 
 
 def searches(words: str) -> list[Hit]:
-    """Return links to the full searches, so that there is always a result."""
+    """Return links to the full searches. They ensure that there is always a result."""
     query = urlencode({"q": words})
     return [
         Hit("audience", f"Search audiences for “{words}”", f"{reverse('audience-list')}?{query}"),
@@ -202,7 +208,7 @@ def searches(words: str) -> list[Hit]:
 
 
 def link_to_all(label: str, total: int, words: str, *, url: str = "") -> Hit:
-    """Return the link to all hits of a kind: in the list at `url`, or else in /find/."""
+    """Return the link to all hits of a kind, in the list at `url` or by default in /find/."""
     params = {"q": words} if url else {"q": words, "all": label.lower()}
     name = f"All {number(total)} {label.lower()} matching “{words}”"
     return Hit("search", name, f"{url or reverse('find')}?{urlencode(params)}")

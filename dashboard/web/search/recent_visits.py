@@ -1,6 +1,6 @@
-"""The pages and audiences a user visited last, for the palette.
+"""The pages and audiences that a user visited last, for the palette.
 
-Stored in a session cookie, which saves a database write per visit.
+They are stored in a cookie, which saves a database write on each visit.
 """
 
 from urllib.parse import quote, unquote
@@ -13,14 +13,14 @@ from dashboard.web.ui.htmx import Request
 
 MAX_VISITS = 8
 MAX_CHARACTERS = 2_000
-"""Browsers limit a cookie to 4,096; ids may be of any length."""
+"""Limit for the cookie, because ids may be long. Browsers allow 4,096 bytes."""
 
 Visit = tuple[str, str]
-"""The ids of a page and of one of its audiences; the latter is "" for the page itself."""
+"""Ids of a page and of one of its audiences. The audience is "" for the page itself."""
 
 
 def recent_visits(request: Request) -> list[Visit]:
-    """Return the user's visits, the last first; invalid entries are left out."""
+    """Return the user's visits, latest first, without invalid entries."""
     entries = request.COOKIES.get(_cookie_name(request.user), "").split("!")
     ids = (entry.split(":") for entry in entries if entry.count(":") == 1)
     visits = [(unquote(page_id), unquote(audience_id)) for page_id, audience_id in ids]

@@ -32,17 +32,17 @@ TEMPLATE = "search/results.html"
 PEOPLE = ("find-people", "palette-people")
 PARTS = ("find-results", "palette-list", *PEOPLE, "dialogs")
 MIN_PEOPLE_CHARACTERS = 2
-"""Characters from which people are searched, to save a service call for the first letter."""
+"""Minimum length of a search for people. It saves a service call for the first letter."""
 PEOPLE_TIMEOUT_S = 0.3
-"""How long a page waits for people; after that it loads them by htmx. Our choice."""
+"""How long a page waits for people before it leaves them to htmx. Source: our choice."""
 
 
 @require_GET
 def find(request: Request) -> HttpResponse:
-    """Search the ledger and people for `?q=`; with `?all=` list all hits of one kind.
+    """Search for `?q=`, or list all hits of one kind with `?all=`.
 
-    People are a partial of their own for live search, and if the service is slow. If `?q=` is the
-    id of exactly one object, redirect to it.
+    During typing, or if the service is slow, people are a partial of their own. If `?q=` is the id
+    of exactly one object, redirect to it.
     """
     words = search_param(request.GET)
     if request.htmx.target == "dialogs":
@@ -83,7 +83,7 @@ def _show(request: Request, context: dict[str, Any]) -> HttpResponse:
 
 
 def _all(request: Request, words: str) -> HttpResponse:
-    """List all audiences or webhooks that match, a page at a time from `?start=`."""
+    """List one page of all matching audiences or webhooks, from `?start=`."""
     kind = request.GET["all"]
     result_page = all_hits(kind, words, int_param(request.GET.get("start", "")))
     context = {

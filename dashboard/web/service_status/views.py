@@ -26,7 +26,7 @@ from dashboard.web.ui.request_body import BodyTooLargeError, IncompleteBodyError
 VIOLATION = "Blocked by the Content Security Policy"
 MAX_REPORT_BYTES = 10_000
 MAX_REPORTS_PER_MINUTE = 30
-"""Per user."""
+"""Limit for each user."""
 FOR_ADMINISTRATORS = "API conformance is for administrators only."
 _DIRECTIVE = re.compile(r"[a-z-]{1,40}")
 
@@ -34,7 +34,7 @@ _DIRECTIVE = re.compile(r"[a-z-]{1,40}")
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(UPDATE_SUBSCRIPTION, refusal=FOR_ADMINISTRATORS)
 def service_watch(request: Request) -> HttpResponse:
-    """List the deviations, most recent first; a POST deletes them."""
+    """List the deviations, most recent first. A POST deletes them."""
     deviations = DeviationRecord.objects.all()
     if request.method == "POST":
         deviations.delete()
@@ -50,7 +50,7 @@ def service_watch(request: Request) -> HttpResponse:
 
 @require_POST
 def service_check(request: Request) -> HttpResponse:
-    """Call the service once, and return to the page that had no response from it."""
+    """Call the service once, and return to the page that got no response."""
     try:
         read_pages(limit=1)
     except APIError as error:
@@ -61,10 +61,10 @@ def service_check(request: Request) -> HttpResponse:
 @csrf_exempt
 @require_POST
 def policy_report(request: Request) -> HttpResponse:
-    """Record a CSP violation reported by a browser: not the user, and of the page the path only.
+    """Record a CSP violation reported by a browser, without the user or the page's query string.
 
-    Browsers post reports without a CSRF token. Made-up reports need a login and fill a bounded
-    list of their own.
+    Browsers post reports without a CSRF token. A forged report needs a login, and reports fill a
+    bounded list of their own.
     """
     if wait := seconds_to_wait(f"reports:{request.user.pk}", at_most=MAX_REPORTS_PER_MINUTE):
         return HttpResponse(status=429, headers={"Retry-After": str(wait)})

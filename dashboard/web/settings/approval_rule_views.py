@@ -1,4 +1,4 @@
-"""The approval rule: which changes need the approval of another person."""
+"""The approval rule, which says what changes need the approval of another person."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -53,14 +53,14 @@ class ApprovalRuleForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(MANAGE_APPROVALS, methods=("POST",))
 def approval_rule(request: Request) -> HttpResponse:
-    """Show the rule and its changes to everybody; administrators change it.
+    """Show the rule and its history to everyone, and let administrators change it.
 
-    A rule that holds what is scheduled is first shown with these releases, and then confirmed.
+    If a new rule would hold scheduled releases, they are shown first and have to be confirmed.
     """
     rule = current_rule()
     if request.method != "POST":
         covered = {name: getattr(rule, name) for name in SWITCHES}
-        # One that is off suggests publishing.
+        # While the rule is off, suggest publishing.
         covered["covers_publishing"] |= not rule.is_on
         fields = {"is_on": "on" if rule.is_on else "off", "days": rule.days, **covered}
         return _show(request, rule, fields)

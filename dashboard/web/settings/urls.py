@@ -11,6 +11,6 @@ urlpatterns = [
     path("utc/", views.utc, name="utc"),
     path("keys/", views.keys, name="keys"),
     path("pin/", views.pin, name="pin"),
-    # The name that django-allauth redirects to.
+    # django-allauth redirects to this name.
     path("settings/", views.own_settings, name="mfa_index"),
 ]

@@ -1,4 +1,4 @@
-"""A user's own settings, on their page and in the user menu, and pins."""
+"""A user's own settings, on the settings page and in the user menu, and pins."""
 
 from typing import Any
 
@@ -19,11 +19,11 @@ from dashboard.web.ui.htmx import Request, render_partial, safe_return_url
 
 THEME_MAX_AGE_SECONDS = 365 * 24 * 60 * 60
 CHOICES = ("theme", "density", "time_zone", "date_order", "hours")
-"""The fields that are as in Preferences."""
+"""Form fields that have the same name and value in Preferences."""
 
 
 class PreferencesForm(forms.Form):
-    """Edit a user's Preferences. Fields have the same names, but for `keys`."""
+    """Edits a user's Preferences. Fields have the same names, except `keys`."""
 
     theme = forms.ChoiceField(
         choices=Preferences.Theme.choices, widget=forms.RadioSelect, required=False
@@ -80,7 +80,7 @@ def theme(request: Request) -> HttpResponse:
 
 @require_POST
 def utc(request: Request) -> HttpResponse:
-    """Show times in UTC, or again in the browser's zone."""
+    """Show times in UTC, or in the browser's zone again."""
     preferences.save_preferences(request.user, time_zone=UTC if request.POST.get("utc") else "")
     return _redirect_back(request)
 
@@ -109,7 +109,7 @@ def _redirect_back(request: HttpRequest) -> HttpResponse:
 
 
 def _with_theme(response: HttpResponse, request: Request, saved: Preferences) -> HttpResponse:
-    """Store the theme in a cookie too, for the login page."""
+    """Also store the theme in a cookie, for the login page."""
     if not saved.theme:
         response.delete_cookie(settings.THEME_COOKIE, samesite="Lax")
         return response

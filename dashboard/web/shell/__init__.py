@@ -1,1 +1,1 @@
-"""What surrounds every page: root URLs, middleware, sidebar and error pages."""
+"""The frame of all pages: root URLs, middleware, sidebar and error pages."""

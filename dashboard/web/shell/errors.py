@@ -1,4 +1,4 @@
-"""Error pages: what happened, what did not change, what to do."""
+"""Error pages. They say what happened, what did not change, and what to do."""
 
 from django.conf import settings
 from django.contrib import messages
@@ -49,7 +49,7 @@ def key_conflict(request: HttpRequest) -> HttpResponse:
 
 
 def deleted_meanwhile(request: HttpRequest) -> HttpResponse:
-    """409: what a change refers to was deleted, or referred to, at the same moment."""
+    """409: another request deleted, or began to use, an object of this change meanwhile."""
     title, what_to_do = "Changed at the same moment", "Reload the page, then try again."
     detail = "Not saved: an account or something else that belongs to this was changed meanwhile."
     return _render_failure(request, Failure(409, "alert", title, what_to_do, detail))
@@ -71,7 +71,7 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """413: the form is too large; 400: a file, or anything else that no browser sends."""
+    """413: the form is too large. 400: it contains a file, or something no browser sends."""
     if isinstance(exception, FileRefusedError):
         what_to_do = "Nothing was changed. Remove the file, then try again."
         return _render_failure(request, Failure(400, "alert", "Files are not accepted", what_to_do))
@@ -87,7 +87,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """403: the form is not of this session. A form with a draft is saved and resumed."""
+    """403: the form belongs to another session. Forms with a draft are saved and resumed."""
     try:
         form = save_unsent_form(request, is_from_us=False)
     except UnreadablePostError:
@@ -101,7 +101,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         url = form.url if request.user.is_authenticated else login.url
         is_htmx = getattr(request, "htmx", None)
         return HttpResponseClientRedirect(url) if is_htmx else redirect(url)
-    # The user logged in again, as after Back or a double click: the login page leads on.
+    # The same user signed in twice, after Back or by a double click. Continue as signed in.
     is_same = request.POST.get("username") == request.user.get_username()
     if is_same and request.user.is_authenticated and request.path == reverse("login"):
         return redirect_to_login(request.POST.get("next", ""), resolve_url(settings.LOGIN_URL))
@@ -121,7 +121,7 @@ def incomplete(request: HttpRequest) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500: our own error, or the database's. Explain what happened to a requested change."""
+    """500: an error in Pressroom or the database. Says what happened to a requested change."""
     notes = current_notes()
     if notes and notes.sent:
         return _render_failure(request, _sent_and_not_recorded(notes.sent))
@@ -169,5 +169,5 @@ def _render_failure(request: HttpRequest, failure: Failure) -> HttpResponse:
     try:
         return render(request, template, context, status=failure.status)
     except Error:
-        # The page's shell needs the database too: for the user and the service's health.
+        # The frame of the page also needs the database, for the user and the service's health.
         return HttpResponse(render_to_string("errors/bare.html", context), status=failure.status)

@@ -1,4 +1,4 @@
-"""Explain wrong settings of https and PUBLIC_URL, as far as requests show them."""
+"""Detect wrong settings of https and PUBLIC_URL in requests, and explain them."""
 
 import logging
 import re
@@ -27,7 +27,7 @@ ANOTHER_URL = (
     "and have the proxy pass on the Host header with its port and set X-Forwarded-Proto."
 )
 MAX_LOGGED = 20
-"""URLs. Hosts may be invented where ALLOWED_HOSTS has a wildcard."""
+"""Maximum number of URLs. If ALLOWED_HOSTS has a wildcard, a client can invent hosts."""
 
 _logger = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ _logger = logging.getLogger(__name__)
 def missing_https_middleware(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Render what to set instead of a redirect to https that would fail or loop."""
+    """Explain what to set, instead of a redirect to https that would fail or loop."""
     if not settings.SECURE_SSL_REDIRECT:
         raise MiddlewareNotUsed
     logged: set[str] = set()
@@ -56,9 +56,9 @@ def missing_https_middleware(
 def public_url_middleware(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Log once that people open the dashboard at another URL than PUBLIC_URL.
+    """Log once if people open the dashboard at another URL than PUBLIC_URL.
 
-    Links, redirects and single sign-on lead to PUBLIC_URL, where their session does not exist.
+    Links, redirects and single sign-on lead to PUBLIC_URL, where they have no session.
     """
     if not settings.HAS_PUBLIC_URL:
         raise MiddlewareNotUsed
@@ -68,7 +68,7 @@ def public_url_middleware(
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
-        # Only pages: probes, machines and files may come by any name. A redirect has told already.
+        # Pages only: probes, API clients and files may use any host name.
         if response.status_code == 200 and response.get("Content-Type", "").startswith("text/html"):
             came = f"{request.scheme}://{request.get_host()}".lower()
             if came != expected and came not in logged and len(logged) < MAX_LOGGED:
@@ -80,13 +80,13 @@ def public_url_middleware(
 
 
 def _problem(request: HttpRequest) -> str:
-    """Return what is wrong, in one sentence; "" if a redirect to https may work."""
+    """Return what is wrong and how to fix it; "" if a redirect to https may work."""
     protocol = request.headers.get("X-Forwarded-Proto", "").strip().lower()
     if settings.BEHIND_PROXY:
-        # Of several values Django reads the first.
+        # Django reads the first of several values.
         return "" if protocol.partition(",")[0].strip() == "http" else NO_PROTO
     if protocol == "https":
         return PROXY_NOT_TRUSTED
-    # Gunicorn, as started by `manage.py serve`; another server may have https on another port.
+    # `manage.py serve` starts Gunicorn. Another server may have https on another port.
     is_gunicorn = request.META.get("SERVER_SOFTWARE", "").startswith("gunicorn/")
     return NO_TLS if is_gunicorn and not protocol else ""

@@ -1,4 +1,4 @@
-"""Messages in a cookie of our own name. Source: Django's documentation, MESSAGE_STORAGE."""
+"""Stores messages under our own cookie name. Source: Django's documentation, MESSAGE_STORAGE."""
 
 from django.conf import settings
 from django.contrib.messages.storage.cookie import CookieStorage
@@ -11,6 +11,6 @@ class NamedCookieStorage(CookieStorage):
 
 
 class MessageStorage(FallbackStorage):
-    """The cookie, or the session for what is too long for it."""
+    """Stores messages in the cookie, or in the session if they are too long for it."""
 
     storage_classes = (NamedCookieStorage, SessionStorage)

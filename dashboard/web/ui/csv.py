@@ -21,7 +21,7 @@ BYTE_ORDER_MARK = "\ufeff"
 class Cell:
     heading: str
     value: str | Callable[[Any], object]
-    """An attribute of the row, such as `audience.name`, or a function of the row."""
+    """Attribute of the row, such as `audience.name`, or function of the row."""
 
     def of(self, row: object) -> object:
         value = attrgetter(self.value)(row) if isinstance(self.value, str) else self.value(row)
@@ -40,8 +40,8 @@ def csv_response(
 ) -> StreamingHttpResponse:
     """Return a table as a CSV download, streamed as `rows` yields.
 
-    A row that is a text becomes a line of its own. None becomes an empty cell. A text that a
-    spreadsheet would run as a formula is prefixed with an apostrophe; numbers stay numbers.
+    A row that is a string becomes a line with that one cell. None becomes an empty cell. A text
+    that a spreadsheet would run as a formula gets an apostrophe in front; numbers stay numbers.
     """
     writer = csv.writer(_Echo())
     first = BYTE_ORDER_MARK + str(writer.writerow([cell.heading for cell in cells]))
@@ -55,7 +55,7 @@ def csv_response(
 
 
 def date_of(attribute: str) -> Callable[[object], object]:
-    """Return the value of a cell: a date text as ISO 8601 in UTC; another text stays as it is."""
+    """Return a function for `Cell.value` that reads a date text; other text stays unchanged."""
 
     def date_or_text(row: object) -> object:
         text = attrgetter(attribute)(row)

@@ -20,9 +20,9 @@ class Failure:
     what_to_do: str
     detail: str = ""
     way: str = ""
-    """Name of the page that helps, if any."""
+    """Page that helps, if any."""
     operation_key: str = ""
-    """Key of the operation to link to."""
+    """Key of the operation to link to, if any."""
 
 
 def explain(error: APIError) -> Failure:

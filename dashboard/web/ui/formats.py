@@ -1,7 +1,7 @@
-"""Format numbers, days and times of day, in the viewer's time zone.
+"""Format numbers, days and times of day as the viewer prefers.
 
-Users choose the order of day and month, the 12- or 24-hour clock, and the zone. Months have names,
-as a number (3/9) would be ambiguous.
+Users choose the order of day and month, the 12- or 24-hour clock, and the time zone. Months are
+written as names, because a date such as 3/9 is ambiguous.
 """
 
 import zoneinfo
@@ -49,7 +49,7 @@ class Formats(NamedTuple):
     is_12_hour: bool = False
 
     def day(self, value: date, how: str = "short") -> str:
-        # A datetime as the cache key would miss for each time of the same day.
+        # Cache by date: datetimes would add an entry for every time of the day.
         day = value.date() if isinstance(value, datetime) else value
         return _format_day(day, (MONTH_FIRST if self.is_month_first else DAY_FIRST)[how])
 
@@ -67,7 +67,7 @@ def _format_day(day: date, pattern: str) -> str:
 
 
 def number(value: float, places: int | None = None) -> str:
-    """Format a number with so many decimals; by default its own, up to three."""
+    """Format a number with `places` decimals; by default with up to three, as needed."""
     if abs(value) >= EXPONENT_FROM:
         return f"{Decimal(value):.3G}".replace("+", "")
     if places is not None:
@@ -86,7 +86,7 @@ def request_formats(request: HttpRequest) -> Formats:
 DEFAULT_FORMATS = Formats()
 _active = ContextVar("formats", default=DEFAULT_FORMATS)
 active_formats = _active.get
-"""Returns the formats that days and times are written in."""
+"""Function that returns the viewer's formats."""
 
 
 @contextmanager
@@ -100,7 +100,7 @@ def override_formats(formats: Formats) -> Iterator[None]:
 
 @cache
 def zone_choices() -> Choices:
-    """Return the form choices: the browser's own, UTC, and the zones grouped by region."""
+    """Return the form choices: the browser's zone, UTC, and the other zones by region."""
     names = sorted(zoneinfo.available_timezones())
     regional = [name for name in names if name.partition("/")[0] in REGIONS]
     labels = {
@@ -128,13 +128,13 @@ def request_time_zone(request: HttpRequest) -> zoneinfo.ZoneInfo | None:
 def current_zone_name() -> str:
     """Return the name of the active time zone.
 
-    Django's own function returns "-03" for `Etc/GMT+3`, and no other one finds a zone by that.
+    Django's own function returns "-03" for `Etc/GMT+3`, which is not a name of a zone.
     """
     return str(timezone.get_current_timezone())
 
 
 def time_zone_label(request: HttpRequest) -> str:
-    """Return the active time zone's abbreviation; "" if it is the browser's own."""
+    """Return the abbreviation of the active time zone; "" if the zone is the browser's."""
     has_cookie = settings.TIME_ZONE_COOKIE in request.COOKIES
     is_browsers = has_cookie and not get_preferences(request.user).time_zone
     return "" if is_browsers else date_format(timezone.localtime(), "e")

@@ -1,4 +1,4 @@
-"""Form fields with the design's CSS classes, form keys, and what follows a form."""
+"""Form fields with our CSS classes, form keys, and forms resumed after signing in."""
 
 import re
 from hashlib import sha256
@@ -24,19 +24,22 @@ _LINK = re.compile(r"(https?://[^\s/?#]+|mailto:\S|tel:\S|sms:\S)\S*", re.IGNORE
 
 MAX_LINE_LENGTH = 5_000
 MAX_TEXT_LENGTH = 500_000
-"""In characters. Our choice: the spec gives no limit."""
+"""In characters. Source: our choice; the spec gives no limit."""
 
 
 class SingleLineField(forms.CharField):
-    """One line of text. `mono` is for ids and field names of the API."""
+    """A line of text. `mono` is for ids and field names of the API."""
 
     longest = MAX_LINE_LENGTH
-    """Checked by forms that create. An HTML `maxlength` would cut the text silently."""
+    """Limit in characters that forms for new objects check.
+
+    An HTML `maxlength` would cut the text silently.
+    """
 
     def __init__(
         self, *, mono: bool = False, full: bool = False, missing: str = "", **options: Any
     ) -> None:
-        """With `missing`, the message if it is empty, it is required."""
+        """Require the field if `missing` is set. It is the message for an empty field."""
         classes = "input mono" if mono else "input"
         options.setdefault("widget", forms.TextInput(attrs={"class": classes}))
         super().__init__(required=bool(missing), error_messages={"required": missing}, **options)
@@ -44,7 +47,7 @@ class SingleLineField(forms.CharField):
 
 
 class LinkField(SingleLineField):
-    """An http, https, mailto, tel or sms URL: no scheme that could run a script."""
+    """An http, https, mailto, tel or sms URL. Other schemes might run a script."""
 
     def __init__(self, **options: Any) -> None:
         widget = forms.URLInput(attrs={"class": "input mono", "placeholder": "https://"})
@@ -57,7 +60,7 @@ class LinkField(SingleLineField):
 
 
 class MultiLineField(SingleLineField):
-    """Text of several lines, with `\\n` line ends instead of the browser's `\\r\\n`."""
+    """Several lines of text, with `\\n` line ends instead of the browser's `\\r\\n`."""
 
     longest = MAX_TEXT_LENGTH
 
@@ -79,10 +82,10 @@ class CommaSeparatedField(SingleLineField):
 
 
 FORM_KEY_FIELD = "form_key"
-"""Recognizes a form that is sent again: pressed twice, after Back, or without a response before.
+"""Field that identifies a form that is sent again, by a second click, after Back or on a retry.
 
-The row that a form makes has its key in a unique column. Forms that send something to the service
-have an operation key instead.
+The row that the form creates holds the key in a unique column. Forms that send something to the
+service have an operation key instead.
 """
 
 
@@ -91,9 +94,9 @@ def form_key_input() -> SafeString:
 
 
 def sent_form_key(request: Request) -> str | None:
-    """Return a digest of a form: its key, who sent it, and all that was entered; or None.
+    """Return a digest of the form's key, its user and all its fields; None without a key.
 
-    So a list whose form stays on the page makes something else of another selection.
+    A form that stays on the page can be sent again with another selection, as its digest differs.
     """
     if not request.POST.get(FORM_KEY_FIELD):
         return None
@@ -108,17 +111,17 @@ _SALT = "unsent form"
 
 
 def form_ticket(request: HttpRequest) -> str:
-    """Return the signed text for the hidden field of a form that can be resumed.
+    """Return the signed ticket for the hidden field of a form that can be resumed.
 
-    What was typed before the user had to sign in again is in the session, saved by
-    `web/shell/unsent_forms.py`. The ticket holds the user's id, so that no other user who signs in
-    there gets it, and no other site can put it there.
+    If the user has to sign in again, `web/shell/unsent_forms.py` keeps the fields in the session.
+    The ticket holds the user's id, so that nobody else who signs in there sees the fields. It is
+    signed, so that another site can't plant them.
     """
     return signing.dumps(request.user.pk, salt=_SALT)
 
 
 def ticket_user_id(request: HttpRequest) -> int | None:
-    """Return the id of the user whom the submitted form was shown to; None without a ticket."""
+    """Return the id of the user who opened the submitted form; None without a valid ticket."""
     try:
         return int(signing.loads(request.POST.get(TICKET_FIELD, ""), salt=_SALT))
     except (signing.BadSignature, ValueError, TypeError):
@@ -126,7 +129,7 @@ def ticket_user_id(request: HttpRequest) -> int | None:
 
 
 def resumed_form(request: Request) -> QueryDict | None:
-    """Return the fields of the form that was saved for this page and user, if it is resumed."""
+    """Return the fields saved for this page and user, if the form is resumed."""
     saved: dict[str, Any] = request.session.get(SESSION_KEY) or {}
     if RESUME_FIELD not in request.GET or saved.get("path") != request.path:
         return None
@@ -143,7 +146,7 @@ def forget_unsent_form(request: Request) -> None:
 
 
 def redirect_to_request(request: Request, approval: ApprovalRequest) -> HttpResponse:
-    """Show the request for approval that a form has made."""
+    """Redirect to the approval request that a form created, with a message."""
     messages.success(request, "Approval requested. Everyone who can approve it is notified.")
     url = reverse("approval-detail", args=[approval.pk])
     return HttpResponseClientRedirect(url) if request.htmx else redirect(url)

@@ -19,13 +19,13 @@ from pygments.util import ClassNotFound
 from dashboard.web.ui.formats import number
 
 MAX_CODE = 100_000
-"""Characters rendered of one text: a lexer may take more than linear time."""
+"""Maximum number of characters to highlight, as a lexer may take more than linear time."""
 
-# They reorder or hide the text around them; lone surrogates cannot be encoded as UTF-8.
+# These reorder or hide the text around them. Lone surrogates can't be encoded as UTF-8.
 _DECEPTIVE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff\ud800-\udfff]"
 )
-# Specific to general: the first token type that contains the token gives the class.
+# Ordered from specific to general: the first type that contains a token gives its class.
 _CLASSES = (
     (Keyword.Constant, "code-constant"),
     (Keyword, "code-key"),
@@ -46,7 +46,7 @@ def has_hidden_characters(text: str) -> bool:
 
 
 def highlight_source(text: str, language: str = "") -> SafeString:
-    """Highlight the first `MAX_CODE` characters of a text; plain in an unknown language.
+    """Highlight the first `MAX_CODE` characters of a text. Unknown languages stay plain.
 
     A deceptive character is replaced by its code, such as `\\u202e`.
     """
@@ -61,18 +61,18 @@ def highlight_source(text: str, language: str = "") -> SafeString:
 
 @cache
 def _css_class(token: Any) -> str:
-    """Return the class of a token type, of which there are some eighty."""
+    """Return the CSS class of a token type. There are about eighty types to cache."""
     return next((name for kind, name in _CLASSES if token in kind), "")
 
 
 def _span(token: Any, text: str) -> str:
-    # Not Django's escape, which marks each of the thousand parts of a page as safe.
+    # Django's escape would also mark each of the thousand parts of a page as safe.
     name, html = _css_class(token), escape(text)
     return f'<span class="{name}">{html}</span>' if name else html
 
 
 def _lexer(language: str) -> Lexer:
-    # Keep blank lines at the start, add no line break at the end.
+    # Keep blank lines at the start, and add no line break at the end.
     options = {"stripnl": False, "ensurenl": False}
     try:
         return get_lexer_by_name(language, **options) if language else TextLexer(**options)

@@ -18,9 +18,9 @@ from markdown_it.token import Token
 from dashboard.web.ui.formats import number
 
 MAX_MARKDOWN = 20_000
-"""Characters rendered of one text: a parser may take more than linear time."""
+"""Maximum number of characters to render, as a parser may take more than linear time."""
 MAX_MARKS = 4_000
-"""A text with more brackets, stars and the like is rendered as plain text."""
+"""A text with more markup characters (brackets, stars, …) is rendered as plain text."""
 LINK_REL = "noopener noreferrer nofollow"
 
 _LINKABLE = re.compile(r"(?:https?://[^\s/?#]|mailto:[^\s@]+@)[^\s]*", re.IGNORECASE)
@@ -38,9 +38,9 @@ _TAGS_REMOVED_WITH_CONTENT = {
 
 
 def is_linkable(url: str) -> bool:
-    """Tell whether a URL may be a link: absolute http or https, or mailto.
+    """Return whether a URL may become a link: an absolute http or https URL, or mailto.
 
-    A URL with blanks, control or direction characters may not: browsers drop some of them.
+    Spaces, control and direction characters rule it out, because browsers drop some of them.
     """
     return not _UNSAFE.search(url) and _LINKABLE.fullmatch(url) is not None
 
@@ -61,12 +61,12 @@ def render_markdown(text: str) -> SafeString:
 
 
 def visible_text(text: str) -> str:
-    """Return the visible text of rendered markdown, with the part too long to be rendered."""
+    """Return the visible text of rendered markdown, followed by the part beyond the limit."""
     return unescape(strip_tags(render_markdown(text[:MAX_MARKDOWN]))) + text[MAX_MARKDOWN:]
 
 
 class _Renderer(RendererHTML):
-    """Render headings as bold lines: the heading outline belongs to our page."""
+    """Renders headings as bold lines, as the heading outline belongs to our page."""
 
     def heading_open(self, tokens: Sequence[Token], index: int, *_: object) -> str:
         return "<p><strong>"
@@ -82,7 +82,7 @@ class _Renderer(RendererHTML):
 
 
 def _keep_attribute(tag: str, attribute: str, value: str) -> str | None:
-    # Must not raise: nh3 would leave the value in.
+    # This must not raise: nh3 would keep the value.
     return None if (tag, attribute) == ("a", "href") and not is_linkable(value) else value
 
 

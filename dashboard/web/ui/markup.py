@@ -25,12 +25,12 @@ from dashboard.web.ui.formats import number as format_number
 from dashboard.web.ui.highlighting import highlight_source, pretty_json
 from dashboard.web.ui.markdown import LINK_REL, is_linkable, render_markdown
 
-# A status is a word, a shape and a tone: color alone would not reach everyone.
+# A status has a word, a shape and a tone, as not everyone can tell colors apart.
 STATUSES: dict[str, tuple[str, str, str]] = {
     **{str(state): state.badge for state in (*VersionState, *OperationState)},
-    # A page's; its draft and archived ones are as a version's.
+    # Status of a page. Its other statuses, draft and archived, are like a version's.
     "published": ("Published", "st-published", "ok"),
-    # A subscription's.
+    # Statuses of a subscription.
     "active": ("Active", "st-published", "ok"),
     "paused": ("Paused", "st-off", "plain"),
 }
@@ -59,7 +59,7 @@ _SUBMIT_IS_OFF = SafeString(
 
 @lru_cache(maxsize=500, typed=True)
 def icon(name: str, extra: str = "") -> SafeString:
-    """Render an icon of our sprite; `extra` holds more classes, such as `large`."""
+    """Render an icon from our sprite. `extra` adds CSS classes, such as `large`."""
     classes = f"icon {extra}".strip()
     return format_html(
         '<svg class="{}" aria-hidden="true"><use href="{}#{}"/></svg>',
@@ -70,15 +70,16 @@ def icon(name: str, extra: str = "") -> SafeString:
 
 
 def submits(error: object) -> SafeString:
-    """Return the type of a button that changes the service; one that is off if there is an error.
+    """Return the type attribute of a button that sends something to the service.
 
-    `error` is the page's outage or the error of its reading. The banner of the page has the reason.
+    With an `error`, the button is disabled. `error` is an outage or the page's failed read; the
+    banner of the page gives the reason.
     """
     return _SUBMIT_IS_OFF if error else _SUBMIT
 
 
 def naming_invisible(text: str | None, *, is_changed: bool = True) -> SafeString | str:
-    """Render a text with the name of each invisible character in its place."""
+    """Render a text, with each invisible character replaced by its name."""
     pieces = list(split_invisible(text or "", is_changed=is_changed))
     if not any(name for _, name in pieces):
         return text or ""
@@ -90,7 +91,7 @@ def naming_invisible(text: str | None, *, is_changed: bool = True) -> SafeString
 
 
 def unreadable_mark(resource: Resource) -> SafeString:
-    """Render a mark that names what could not be read in a resource; empty if nothing."""
+    """Render a badge that names the unreadable fields of a resource; empty if there are none."""
     if not resource.unreadable:
         return SafeString()
     paths = Truncator(", ".join(value.path for value in resource.unreadable)).chars(60)
@@ -100,9 +101,9 @@ def unreadable_mark(resource: Resource) -> SafeString:
 
 
 def status_badge(status: str | None, label: str = "", *, pill: bool = False) -> SafeString:
-    """Render a page's or subscription's status, or a version's or operation's state.
+    """Render the status of a page or subscription, or the state of a version or operation.
 
-    An unknown status is shown by its own name, in neutral.
+    An unknown status is shown under its own name in a neutral tone.
     """
     if not status:
         return format_html('<span class="none">{}</span>', "Not given")
@@ -117,7 +118,7 @@ def status_badge(status: str | None, label: str = "", *, pill: bool = False) -> 
 
 
 def status_icon(status: str, extra: str = "") -> SafeString:
-    """Render the shape of a status without its word, which has to be near it."""
+    """Render the shape of a status without its word. The word has to be near it."""
     return icon(STATUSES.get(status, _NEUTRAL)[1], extra)
 
 
@@ -130,10 +131,13 @@ def page_type(value: str | None) -> str:
 
 
 def moment(value: datetime | None, empty: str = "—") -> SafeString:
-    """Render a moment in the viewer's zone: time if today, day if this year, else with the year."""
+    """Render a moment in the viewer's zone.
+
+    Shows the time if it is today, day and time if it is this year, otherwise day and year.
+    """
     if value is None:
         return _placeholder(empty)
-    # In UTC, as equal moments of different zones share a cache entry and must render alike.
+    # Convert to UTC: equal moments in different zones share a cache entry and must render alike.
     return _moment(value.astimezone(UTC), current_viewer_locale())
 
 
@@ -174,17 +178,17 @@ def moment_text(value: datetime) -> str:
 
 
 def day(value: date | None, how: str = "short") -> str:
-    """Format a day as the viewer does; `how`: short, long, dated, full, named."""
+    """Format a day as the viewer prefers. `how` is short, long, dated, full or named."""
     return active_formats().day(value, how) if value else ""
 
 
 def number(value: Any, places: int | None = None) -> str:
-    """Format a number, with so many decimals; "" if it is none."""
+    """Format a number with `places` decimals; "" if the value is not a number."""
     return format_number(value, places) if isinstance(value, int | float) else ""
 
 
 def date_text(text: str | None, empty: str = "—") -> SafeString:
-    """Render a date text of the API as a moment; if it is no date, unchanged with a remark."""
+    """Render a date text of the API as a moment; if it isn't a date, as a label that says so."""
     if value := read_date(text):
         return _moment(value, current_viewer_locale())
     if not text:
@@ -194,7 +198,7 @@ def date_text(text: str | None, empty: str = "—") -> SafeString:
 
 
 def short_id(identifier: str | None, what: str = "ID") -> SafeString:
-    """Render an identifier shortened, with the whole one in the title and a copy button."""
+    """Render a shortened identifier, with the full one in its title and a copy button."""
     if not identifier:
         return _placeholder("—")
     short = identifier
@@ -212,9 +216,9 @@ def short_id(identifier: str | None, what: str = "ID") -> SafeString:
 
 
 def duration(value: timedelta | float | None) -> str:
-    """Format a duration, a timedelta or seconds: `0.4 s`, `18 min 04 s`, `3 days 4 h`.
+    """Format a timedelta or a number of seconds: `0.4 s`, `18 min 04 s`, `3 days 4 h`.
 
-    A negative one, of dates out of order, is named: `negative, 4 min`.
+    A negative duration, from dates out of order, reads `negative, 4 min`.
     """
     if value is None:
         return "—"
@@ -225,7 +229,7 @@ def duration(value: timedelta | float | None) -> str:
 
 
 def running(value: timedelta) -> SafeString:
-    """Render how long something has lasted, to the minute after the first one.
+    """Render how long something has lasted. After the first minute, in whole minutes.
 
     relative-times.js keeps it up to date while the page is open, in the same format.
     """
@@ -258,19 +262,19 @@ def source_code(text: str | None, language: str = "") -> SafeString:
 
 
 def untranslated(text: str, names: Iterable[str] | None = None) -> SafeString:
-    """Render a text whose names a browser does not translate: these, or all of it."""
+    """Render a text and keep browsers from translating `names` in it, or all of it."""
     if names is None:
         return format_html('<span translate="no">{}</span>', text)
     pattern = "|".join(re.escape(name) for name in names if name)
     parts = re.split(f"({pattern})", text) if pattern else [text]
-    # A group that is split by is every second part.
+    # Splitting by a group makes every second part a name.
     return format_html_join(
         "", "{}", ((untranslated(part) if n % 2 else part,) for n, part in enumerate(parts))
     )
 
 
 def safe_link(url: str | None, text: str = "") -> Any:
-    """Render a URL: as a link for http, https and mailto, otherwise as text."""
+    """Render a URL as a link for http, https and mailto, otherwise as text."""
     label = text or url or ""
     if not url or not is_linkable(url):
         return format_html("<bdi>{}</bdi>", label) if label else value_or_none(None)
@@ -278,7 +282,7 @@ def safe_link(url: str | None, text: str = "") -> Any:
 
 
 def optional_text(text: str | None) -> SafeString:
-    """Render a text inline, with a placeholder if it is empty or was not given."""
+    """Render a text inline, with a placeholder if it is empty or None."""
     if text:
         return format_html("<bdi>{}</bdi>", text)
     word = "Not given" if text is None else "Empty text"

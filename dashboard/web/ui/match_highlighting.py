@@ -1,4 +1,4 @@
-"""Highlight the words of a search in a text, ignoring case and accents."""
+"""Highlight the words of a search in a text. Case and accents are ignored."""
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString, mark_safe
 from dashboard.texts import fold
 
 MAX_SEARCHED_CHARACTERS = 2_000
-"""Matches after the first so many characters of a text are not marked."""
+"""Matches are marked only within this many characters from the start of a text."""
 
 
 class TextSegment(NamedTuple):
@@ -31,7 +31,7 @@ def render_segments(segments: Iterable[TextSegment]) -> SafeString:
 
 
 def split_at_matches(text: str, query: str) -> list[TextSegment]:
-    """Split a text at the words of a query; joined, the segments are the text."""
+    """Split a text at the words of a query. Joined, the segments give the text."""
     return FoldedText.from_text(text).segments(query_words(query))
 
 
@@ -41,7 +41,7 @@ def query_words(query: str) -> list[str]:
 
 @dataclass(frozen=True)
 class FoldedText:
-    """A case-folded text, with the position of each of its letters in the original."""
+    """A text folded for search, with each folded letter's position in the original."""
 
     text: str
     folded: str
@@ -57,7 +57,7 @@ class FoldedText:
         starts: list[int] = []
         ends: list[int] = []
         for start, end in _letters(text[:MAX_SEARCHED_CHARACTERS]):
-            # A letter may fold to several ("ß" is "ss"); a combining mark belongs to its letter.
+            # A letter may fold to several, as "ß" to "ss". A combining mark belongs to its letter.
             letter = fold(text[start:end])
             folded.append(letter)
             starts += [start] * len(letter)
@@ -85,7 +85,7 @@ class FoldedText:
 
 
 def _letters(text: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each letter with its combining marks."""
+    """Yield the start and end of each letter, including its combining marks."""
     start = 0
     for end in range(1, len(text) + 1):
         if end == len(text) or not unicodedata.combining(text[end]):

@@ -1,4 +1,4 @@
-"""Read the body of a request up to a limit; reject files before anything is stored."""
+"""Read request bodies up to a limit, and reject files before anything is stored."""
 
 import re
 from typing import Any, NoReturn
@@ -15,11 +15,11 @@ class BodyTooLargeError(Exception):
 
 
 class IncompleteBodyError(Exception):
-    """The body is shorter than its Content-Length, or a chunk of it is malformed."""
+    """The body is shorter than its Content-Length, or one of its chunks is malformed."""
 
 
 def content_length(request: HttpRequest) -> int | None:
-    """Return the size of the body in bytes, as announced; None if it isn't."""
+    """Return the announced size of the body in bytes; None if there is none."""
     length = request.META.get("CONTENT_LENGTH") or ""
     return int(length) if re.fullmatch(r"\d{1,18}", length) else None
 
@@ -32,7 +32,7 @@ def read_body(request: HttpRequest, *, at_most: int) -> bytes:
     length = content_length(request)
     if length is not None and length > at_most:
         raise BodyTooLargeError
-    # Django reads no body without a Content-Length; wsgi.input_terminated allows it.
+    # Without a Content-Length, Django reads no body. With wsgi.input_terminated we can.
     is_chunked = "chunked" in request.headers.get("Transfer-Encoding", "").lower()
     ends_itself = is_chunked and request.META.get("wsgi.input_terminated")
     source = request.META["wsgi.input"] if ends_itself else request
@@ -52,10 +52,10 @@ class FileRefusedError(BadRequest):
 
 
 class RejectFilesHandler(FileUploadHandler):
-    """Reject a multipart body over the limit before it is read, and a file before its first byte.
+    """Rejects an oversized multipart body before reading it, and a file before its first byte.
 
-    Django limits the fields of a multipart body, not its files, and parses it before the CSRF
-    check, thus for anyone. Source: Django's documentation, File Uploads.
+    Django limits the fields of a multipart body but not its files. It parses the body before the
+    CSRF check, so anyone can send one. Source: Django's documentation, File Uploads.
     """
 
     def handle_raw_input(

@@ -8,13 +8,13 @@ from django.urls import get_script_prefix, get_urlconf, reverse
 from dashboard.contract.wire import MAX_IDENTIFIER_BYTES
 
 _SPECIAL = {".": "%2E", "..": "%2E%2E", "new": "%6Eew"}
-"""Path steps, and our own word in the place of an id: /pages/new/, /webhooks/new/."""
+"""Ids that mean something else in a path: relative steps, and `new` as in /pages/new/."""
 
 
 class IdentifierConverter:
     """An identifier, percent-encoded twice.
 
-    A server decodes a URL before it is resolved, so an id with `/` would be split; `%252F`
+    A server decodes a URL before Django resolves it, so an id with `/` would be split. `%252F`
     arrives as `%2F` and is decoded here.
     """
 
@@ -23,8 +23,8 @@ class IdentifierConverter:
     def to_python(self, value: str) -> str:
         """Decode an identifier.
 
-        Raises ValueError, which is a 404, on ids that can't be stored: with NUL, which PostgreSQL
-        rejects even in queries, or too long.
+        Raises ValueError, which makes a 404, if the id can't be stored: it is too long, or it has
+        a NUL, which PostgreSQL rejects even in queries.
         """
         if not is_identifier(identifier := unquote(value)):
             raise ValueError("no identifier")
@@ -43,12 +43,12 @@ _PLACEHOLDER = "identifier-{}-placeholder"
 
 
 def cached_reverse(name: str, *identifiers: str) -> str:
-    """Return the URL of that name, whose arguments are all identifiers, as `reverse` does.
+    """Return the URL with this name, like `reverse`. All arguments are identifiers.
 
     Raises NoReverseMatch if there is no such URL.
     """
     pattern = _url_pattern(name, len(identifiers), get_script_prefix(), get_urlconf())
-    # Encoded twice, as a server decodes the URL once (IdentifierConverter).
+    # Encode twice: a server decodes the URL once (see IdentifierConverter).
     segments = (_segment(identifier).replace("%", "%25") for identifier in identifiers)
     return pattern.format(*segments)
 

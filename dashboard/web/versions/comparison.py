@@ -1,4 +1,4 @@
-"""Selection of two versions to compare, and rows of their fields."""
+"""The selection of two versions to compare, and the rows of their fields."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +16,7 @@ from dashboard.web.versions.history import DATES, previous_to
 
 NAMES = {"live": "Live version", "latest": "Latest version", "previous": "Previous version"}
 MAX_OFFERED = 200
-"""The number of versions to choose from; older ones are reached through the history."""
+"""Maximum number of versions to choose from. The history leads to older ones."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class ChosenVersion:
     param: str
     version: AudienceVersion | None
     problem: str = ""
-    """The reason why there is no version."""
+    """Reason why there is no version."""
     seen_at: datetime | None = None
-    """When it was last seen, if the service does not show it now."""
+    """When the version was last seen, if the service doesn't show it now."""
 
     @property
     def label(self) -> str:
@@ -47,10 +47,10 @@ class ChosenVersion:
 def choose(
     head: AudienceHead, *, from_param: str, to_param: str
 ) -> tuple[ChosenVersion, ChosenVersion]:
-    """Return the two sides, by default the live and the latest version.
+    """Return the two versions to compare, by default the live and the latest one.
 
-    A latest version that is live is compared with the one before it. `previous` is the version
-    seen before that of the other side.
+    If the latest version is live, it is compared with the version before it. `previous` is the
+    version before the one on the other side.
     """
     new_param = to_param or "latest"
     old_param = from_param or ("live" if head.live and head.newer else "previous")
@@ -62,8 +62,8 @@ def choose(
 
 
 def choices(head: AudienceHead, *chosen: ChosenVersion) -> list[VersionOption]:
-    """Return the newest versions seen, newest first, then any others that are chosen."""
-    # Found in the text as it is stored: 200 versions may be too long to read.
+    """Return the newest versions in the ledger, newest first, then other chosen ones."""
+    # Search the stored JSON, as the texts of 200 versions may be too long to read.
     was_published = ~Q(body__contains='"publishedAt":null')
     seen = versions_seen(head.page_id, head.audience_id).annotate(was_published=was_published)
     rows = seen.values_list("version_id", "version_number", "status", "was_published")
@@ -88,9 +88,9 @@ def choices(head: AudienceHead, *chosen: ChosenVersion) -> list[VersionOption]:
 
 
 def names(head: AudienceHead, offered: list[VersionOption], other: ChosenVersion) -> dict[str, str]:
-    """Return the label of each name for one side, with the number of the version it names now.
+    """Return the label of each name for one side, with the number of its current version.
 
-    `other` is the other side; `offered` are versions, newest first.
+    `other` is the other side. `offered` holds versions, newest first.
     """
     ids = [choice.version_id for choice in offered]
     place = ids.index(other.version.version_id) if other.version else len(ids)
@@ -138,18 +138,18 @@ _KINDS = {
     "queue_duration_ms": "number",
     "is_new_page_agent": "value",
 }
-"""The fields of the spec but the status and the context, in order, and how to render them."""
+"""How to render the fields of the spec, in order. Status and context are not included."""
 
 
 @dataclass(frozen=True)
 class FactRow:
-    """One field of two versions, by its name on the wire."""
+    """A field of two versions, with its name in the API."""
 
     name: str
     old: Any
     new: Any
     kind: str
-    """How to render it: status, id, date, number or value."""
+    """How to render the values: status, id, date, number or value."""
 
     @property
     def differs(self) -> bool:
@@ -157,9 +157,9 @@ class FactRow:
 
 
 def fact_rows(head: AudienceHead, old: AudienceVersion, new: AudienceVersion) -> list[FactRow]:
-    """Return the spec's fields but the context, and any others that were sent.
+    """Return the fields of the spec except the context, and other fields that were sent.
 
-    The status is that of `AudienceState.state_of`.
+    The status comes from `AudienceState.state_of`.
     """
     extra = {**(old.model_extra or {}), **(new.model_extra or {})}
     status = FactRow("status", head.state_of(old), head.state_of(new), "status")

@@ -1,8 +1,8 @@
-"""The versions of an audience from the ledger, as the service does not list them; their lifecycles.
+"""The versions of an audience and their lifecycles. The service doesn't list them; the ledger does.
 
-The spec does not show the order of the states; doubts are raised only about dates that contradict
-the names of their fields (our choice): nothing precedes its creation, and nothing is queued after
-it was published.
+The spec does not show the order of the states. So doubts are raised only about dates that
+contradict the names of their fields: nothing happens before the creation, and nothing is queued
+after it was published. Source: our choice.
 """
 
 from collections import defaultdict
@@ -28,10 +28,10 @@ from dashboard.web.ui.markup import duration
 from dashboard.web.ui.query_params import PAGE_SIZE
 
 COUNTED_CHARACTERS = 12_000
-"""Longer contexts are compared on their own page only: fifty of them would take seconds."""
+"""Longer contexts are compared on their own page only, as fifty of them would take seconds."""
 MAX_COMPARED = 150_000
-"""Characters compared per response, newest version first: half a second at worst."""
-# The dates of a version in the order their names suggest: field, wire name, label.
+"""Characters compared in one response, newest version first. Takes at most half a second."""
+# The dates of a version in the order that their names suggest: field, API name, label.
 DATES = (
     ("created_at", "createdAt", "Created"),
     ("became_draft_at", "becameDraftAt", "Draft"),
@@ -68,29 +68,29 @@ _OPEN_STATES = {
 class LifecycleStep:
     label: str
     text: str
-    """The date as sent."""
+    """Date as sent."""
     moment: datetime | None
-    """None if the text can't be parsed."""
+    """Parsed date; None if the text can't be parsed."""
     duration: timedelta | None
-    """The time since the step before; None if either has no moment."""
+    """Time since the previous step; None if either has no moment."""
 
 
 @dataclass(frozen=True)
 class Lifecycle:
-    """The steps of one version in time order, its current state, and doubtful dates."""
+    """The steps of a version in order of time, its current state, and doubtful dates."""
 
     steps: tuple[LifecycleStep, ...]
     state: str
-    """The state since the last step: `Live`, `In draft`; empty if its lifecycle is over."""
+    """State since the last step, such as `Live` or `In draft`; empty if the lifecycle is over."""
     lasted: timedelta | None
-    """How long it has had that state, if the dates say so."""
+    """Time in that state; None if the dates don't say."""
     doubts: tuple[str, ...]
-    """Sentences about dates that are out of order, missing, or can't be read."""
+    """Sentences about dates that are out of order, missing or unreadable."""
 
 
 @dataclass(frozen=True)
 class Gap:
-    """Version numbers never seen, between two that were."""
+    """Version numbers that were never seen, between two that were."""
 
     below: VersionRecord
     above: VersionRecord
@@ -105,13 +105,13 @@ class Gap:
 
     @property
     def checks(self) -> tuple[datetime, datetime] | None:
-        """The times its neighbors were first seen; None if not in the order of their numbers."""
+        """When the two neighbors were first seen; None if not in the order of their numbers."""
         checks = (self.below.first_seen_at, self.above.first_seen_at)
         return checks if checks[0] < checks[1] else None
 
     @property
     def precedes_first_check(self) -> bool:
-        """Whether both its neighbors were first seen at the same time."""
+        """Whether both neighbors were first seen at the same time."""
         return self.below.first_seen_at == self.above.first_seen_at
 
 
@@ -139,7 +139,7 @@ def gap_between(above: VersionRecord, below: VersionRecord) -> Gap | None:
 
 
 def _dates_in_order(version: AudienceVersion) -> Sequence[tuple[str, str, datetime | None]]:
-    """Return the dates sent, in time order; one that can't be parsed follows its predecessor."""
+    """Return the sent dates in order of time. An unparsable one follows its predecessor."""
     dated: list[tuple[datetime | None, tuple[str, str, datetime | None]]] = []
     last: datetime | None = None
     for field, _, label in DATES:
@@ -186,27 +186,27 @@ class VersionChange:
 
 @dataclass(frozen=True, kw_only=True)
 class HistoryRow:
-    """One version, its lifecycle and publishes, and the gap of unseen numbers below it."""
+    """A version with its lifecycle and publishes, and the gap of unseen numbers below it."""
 
     version: AudienceVersion
     first_seen_at: datetime
     last_seen_at: datetime
-    """When its status was last seen."""
+    """When the status was last seen."""
     is_shown_now: bool
-    """Whether the service shows it now, as the live or the latest version."""
+    """Whether the service shows the version now, as the live or the latest one."""
     is_live: bool
     status: str
-    """That of `AudienceState.state_of`."""
+    """State from `AudienceState.state_of`."""
     life: Lifecycle
     change: VersionChange | None
-    """None if there is nothing to compare with, or too much."""
+    """Comparison of the texts; None if there is nothing to compare with, or too much."""
     publishes: Sequence[Operation]
-    """Our publishes of it, newest first."""
+    """Our publishes of the version, newest first."""
     publications: Sequence[Publication]
-    """The times in which it was live, newest first."""
+    """Periods in which the version was live, newest first."""
     gap: Gap | None
     is_earlier: bool
-    """Whether its number is below that of the live version."""
+    """Whether the version is older than the live one, by number."""
 
     @property
     def may_be_published(self) -> bool:
@@ -227,7 +227,10 @@ class HistoryRow:
 
     @cached_property
     def published_by(self) -> Operation | None:
-        """Our publish that made it live last; if it never was, our last accepted one."""
+        """Our publish that last made the version live.
+
+        If it never was live, our last accepted publish.
+        """
         if self.publications:
             return self.publications[0].operation
         accepted = (publish for publish in self.publishes if publish.outcome == Outcome.ACCEPTED)
@@ -239,7 +242,11 @@ class HistoryRow:
 
     @property
     def mark(self) -> str:
-        """The status of its marker: live, a failed or unknown last publish, or its own status."""
+        """Status for the marker.
+
+        The outcome of the last publish if it failed or is unknown and the version is not live,
+        otherwise the status.
+        """
         if self.is_live:
             return self.status
         if self.publishes and self.publishes[0].outcome in (Outcome.REJECTED, Outcome.UNKNOWN):
@@ -253,20 +260,20 @@ class History:
 
     rows: list[HistoryRow]
     older: int
-    """The number of versions older than these."""
+    """Number of versions older than these."""
 
     @property
     def next_before(self) -> str:
-        """The `before` of the next page: the last version's id; empty if none is older."""
+        """Value of `before` for the next page: the last version's id; empty if none is older."""
         return self.rows[-1].version.version_id if self.rows and self.older else ""
 
 
 def version_history(
     head: AudienceHead, *, before: str = "", size: int = PAGE_SIZE, now: datetime
 ) -> History:
-    """Return up to `size` versions, newest first, starting below the version with id `before`.
+    """Return up to `size` versions, newest first, all older than the version with id `before`.
 
-    Six queries at most. An unknown `before` starts at the newest.
+    Makes at most six queries. An unknown `before` starts at the newest version.
     """
     history = versions_seen(head.page_id, head.audience_id)
     if before and (last := version_last_known(head.page_id, head.audience_id, before)):
@@ -318,7 +325,7 @@ def _below(seen: QuerySet[VersionRecord], last: VersionRecord) -> QuerySet[Versi
 def _changes(
     head: AudienceHead, versions: Iterable[tuple[AudienceVersion, VersionRecord | None]]
 ) -> Iterator[VersionChange | None]:
-    """Compare each version with the one before it, or with the live one if newer than that."""
+    """Compare each version with the live one if it is newer, otherwise with the one before it."""
     left = MAX_COMPARED
     for version, older in versions:
         is_newer = head.live is not None and version.version_number > head.live.version_number

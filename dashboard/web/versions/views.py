@@ -29,10 +29,10 @@ from dashboard.web.versions.history import version_history
 
 @require_GET
 def version_list(request: Request, page_id: str, audience_id: str) -> HttpResponse:
-    """Show every recorded version, newest first. `?before=` is the version that a page continues.
+    """Show the versions in the ledger, newest first, from below the version `?before=`.
 
-    `show=` is the number of versions, if more than the default were loaded before. `?from=` and
-    `?to=` are the versions selected on an open page, which fetches the partial "history" again.
+    `?show=` is the number of versions, if more than the default were loaded. `?from=` and `?to=`
+    are the versions selected on an open page, which polls the partial "history".
     """
     reading = _read(request, page_id, audience_id)
     now = clock.now()
@@ -62,9 +62,9 @@ def version_list(request: Request, page_id: str, audience_id: str) -> HttpRespon
 
 @require_GET
 def version_compare(request: Request, page_id: str, audience_id: str) -> HttpResponse:
-    """Compare `?from=` with `?to=`: ids of versions, or `live`, `latest`, `previous`.
+    """Compare `?from=` with `?to=`. Each is the id of a version, `live`, `latest` or `previous`.
 
-    An open page fetches the partial "comparison" again.
+    An open page polls the partial "comparison".
     """
     reading = _read(request, page_id, audience_id)
     head = head_of(page_id, audience_id, reading.value)
@@ -97,7 +97,7 @@ def version_compare(request: Request, page_id: str, audience_id: str) -> HttpRes
             publish for publish in publishes if publish.version_id == version.version_id
         ]
         context[f"{name}_status"] = head.state_of(version)
-    # By id: "live" and "latest" may soon name another version.
+    # Use ids, as "live" and "latest" may soon name other versions.
     sides = {"from": old.version.version_id, "to": new.version.version_id}
     layout = {"layout": "text"} if context["is_unified"] else {}
     context["live_query"] = urlencode(sides | layout)

@@ -1,4 +1,4 @@
-"""The approval of a webhook's change by another person."""
+"""Approval of changes to webhooks by another person."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def needs_approval() -> bool:
 def request_approval(
     request: Request, record: SubscriptionRecord, body: dict[str, Any]
 ) -> HttpResponse:
-    """Ask another person to approve a change, and show the request. Raises ApprovalError."""
+    """Request approval of a change, and redirect to the request. Raises ApprovalError."""
     approval = request_update(
         record,
         body,

@@ -1,4 +1,4 @@
-"""Turn a request to the receiver into a delivery: redacted, truncated, never trusted."""
+"""Turn a request to the receiver into a delivery. Content is redacted and never trusted."""
 
 import json
 import re
@@ -15,33 +15,33 @@ from dashboard.texts import redact_secret
 from dashboard.webhooks.models import ReceivedDelivery
 
 MAX_BODY = 256 * 1024
-"""Bytes."""
+"""In bytes."""
 MAX_UNPACKED = 1024 * 1024
-"""Bytes of a body that was compressed."""
+"""Limit for the content of a compressed body, in bytes."""
 MAX_STORED = 16_384
-"""Characters of a body that are stored: 10,000 bodies stay below 170 MB. Source: our choice."""
+"""Stored characters of a body. 10,000 bodies stay below 170 MB. Source: our choice."""
 MAX_PER_MINUTE = 120
 MAX_SIGNED_PER_MINUTE = 1_200
-"""A release of 200 versions brings 600 events within a minute or two."""
+"""Limit for signed requests. A release of 200 versions causes 600 events in 1 to 2 minutes."""
 _MAX_HEADERS, _MAX_HEADER_VALUE = 60, 500
 _MAX_VALUES = 2_000
-"""Values of a body that are searched for an event and an audience."""
+"""Number of values in a body that are searched for an event and an audience."""
 _MAX_ID = 500
 _EVENTS = frozenset(EventName)
 _PART = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
-"""Of valid JSON: a text, a sign, or a number or constant."""
+"""Token of valid JSON: a string, a punctuation mark, a number or a constant."""
 _OPENING, _CLOSING = ("{", "["), ("}", "]")
 _SECRET = re.compile(r"auth|cookie|token|secret|key|password|signature|session", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class EventClaim:
-    """What a body says that it is about; "" for what it doesn't name."""
+    """What a body claims to be about. Fields that it doesn't name are ""."""
 
     event: str = ""
-    """One of the spec's six events."""
+    """One of the six events in the spec."""
     unknown_event: str = ""
-    """The name of another one."""
+    """Name of an event that is not in the spec."""
     page_id: str = ""
     audience_id: str = ""
 
@@ -53,16 +53,16 @@ class EventClaim:
 @dataclass(frozen=True)
 class Body:
     size: int
-    """Bytes, as sent."""
+    """Size as sent, in bytes."""
     content: bytes
     encoding: str = ""
     change: str = ""
-    """What was done, or couldn't be done, to unpack it; in words."""
+    """What unpacking changed, or why it failed, in words."""
     is_cut: bool = False
 
 
 def unpack(headers: Mapping[str, str], body: bytes) -> Body:
-    """Return the body of a request; of a compressed one, at most MAX_UNPACKED bytes."""
+    """Return the body of a request. A compressed body is unpacked to at most MAX_UNPACKED bytes."""
     encoding = _clean(headers.get("Content-Encoding", "")).strip().lower()[:40]
     if encoding in ("", "identity"):
         return Body(len(body), body)
@@ -77,7 +77,7 @@ def unpack(headers: Mapping[str, str], body: bytes) -> Body:
 
 
 def _inflate(body: bytes) -> tuple[bytes, bool]:
-    """Return what was compressed, and whether that is all of it. Raises zlib.error."""
+    """Return the unpacked content, and whether it is complete. Raises zlib.error."""
     content = b""
     while body:
         part = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
@@ -90,7 +90,7 @@ def _inflate(body: bytes) -> tuple[bytes, bool]:
 
 def build_delivery(headers: Mapping[str, str], body: Body, claim: EventClaim) -> ReceivedDelivery:
     text, changes = _as_text(body.content)
-    # Likely secrets are redacted; the receiver's own URL is one too.
+    # Redact likely secrets. The receiver's own URL is one, too.
     redacted = {
         _clean(name)[:200]: f"redacted ({len(value)} characters)"
         if _SECRET.search(name)
@@ -113,7 +113,7 @@ def build_delivery(headers: Mapping[str, str], body: Body, claim: EventClaim) ->
 
 
 def _as_text(content: bytes) -> tuple[str, list[str]]:
-    """Return the bytes as text that every database can store, and what was changed, in words."""
+    """Return the bytes as text that every database can store, and the changes in words."""
     codec, changes = "utf-8", []
     marks = {BOM_UTF8: "utf-8", BOM_UTF16_LE: "utf-16-le", BOM_UTF16_BE: "utf-16-be"}
     for mark in (mark for mark in marks if content.startswith(mark)):
@@ -130,9 +130,10 @@ def _as_text(content: bytes) -> tuple[str, list[str]]:
 
 
 def indented_json(text: str) -> str | None:
-    """Return JSON with a line for each value, else as sent: also a key that occurs twice.
+    """Return JSON with a line for each value; None if the text isn't JSON.
 
-    None if it isn't JSON. Parsing and writing it again would change numbers and drop keys.
+    Everything else stays as sent. Parsing and writing the JSON would change numbers and drop
+    duplicate keys.
     """
     try:
         json.loads(text, parse_int=str, parse_float=str, parse_constant=_reject)
@@ -155,19 +156,19 @@ def _reject(constant: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """Return a text that every database can store: without NUL and halves of characters."""
+    """Return a text that every database can store, without NUL and lone surrogates."""
     return text.encode(errors="replace").decode().replace("\0", "␀")
 
 
 def read_claim(body: bytes) -> EventClaim:
-    """Return what a body says that it is about.
+    """Return what a body claims to be about.
 
-    The spec shows no payload: any value that is the name of an event counts, and any `pageId` or
-    `page_id`, `audienceId` or `audience_id`. Several different ones count as none. The name of an
-    unknown event is the value of `event` or `type` at the top.
+    The spec shows no payload. So any value that is an event's name counts, and any `pageId`,
+    `page_id`, `audienceId` or `audience_id`. Several different values count as none. The name of an
+    unknown event is the value of `event` or `type` at the top level.
     """
     try:
-        # Objects as pairs: of two keys with the same name, both count.
+        # Read objects as pairs, so that both of two equal keys count.
         parsed = json.loads(body, object_pairs_hook=tuple)
         values = list(islice(_values(parsed), _MAX_VALUES))
     except (ValueError, RecursionError):
@@ -188,7 +189,7 @@ def _event_name(parsed: Any) -> str:
 
 
 def _single_id(values: Iterable[tuple[str, str]], key: str) -> str:
-    """Return the one id with this key, whatever its spelling; "" if there are others."""
+    """Return the id with this key in any spelling; "" if there are several different ids."""
     ids = {value for name, value in values if name.replace("_", "").lower() == key and value}
     return _clean(_single(ids))[:_MAX_ID]
 

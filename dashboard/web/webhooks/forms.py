@@ -1,4 +1,4 @@
-"""Forms to add a subscription by its id, to label and edit it, and of the receiver's secret."""
+"""Forms to add a subscription by id, to edit it, and to set the receiver's secret."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ from dashboard.web.ui.forms import SingleLineField
 from dashboard.web.webhooks.target_url import url_problem, url_warnings
 
 MAX_ID = 500
-"""Characters. Source: our choice; the spec gives no limit, but URLs have one."""
+"""In characters. Source: our choice; the spec gives no limit, but URLs have one."""
 MAX_LABEL = SubscriptionRecord._meta.get_field("label").max_length
 KEEP, PICK = "keep", "pick"
 _MONO = {"class": "input mono", "autocomplete": "off", "spellcheck": "false"}
@@ -31,12 +31,12 @@ _MONO = {"class": "input mono", "autocomplete": "off", "spellcheck": "false"}
 
 @dataclass(frozen=True)
 class EventGroup:
-    """The checkboxes of the events with the common prefix `key`, by the service's own names."""
+    """Checkboxes of the events whose names in the API start with `key`."""
 
     key: str
-    """Empty for names that are not in the spec."""
+    """Common prefix; empty for names that are not in the spec."""
     boxes: dict[str, bool]
-    """Whether each event is chosen, by its name."""
+    """Whether each event is chosen, by name."""
 
     @property
     def is_all(self) -> bool:
@@ -56,7 +56,7 @@ def pickable(others: Iterable[str]) -> list[str]:
 
 
 def in_order(chosen: Collection[str], before: Sequence[str] | None) -> list[str]:
-    """Return the chosen events: the old ones in their old order, then the new ones."""
+    """Return the chosen events: earlier ones in their order, then new ones."""
     old = [name for name in dict.fromkeys(before or ()) if name in chosen]
     return old + [name for name in pickable(chosen) if name in chosen and name not in old]
 
@@ -112,14 +112,14 @@ class AddForm(LabelForm):
 
 
 class EditableFields(BaseModel, frozen=True):
-    """The fields of a subscription that the form edits; a hidden field has them as JSON."""
+    """The fields of a subscription that the form edits. A hidden field holds them as JSON."""
 
     url: str
     events: tuple[str, ...] | None
 
     @classmethod
     def of(cls, record: SubscriptionRecord) -> "EditableFields":
-        """Return the fields last seen; without events if the record can't be parsed."""
+        """Return the fields as last seen, without events if the record can't be parsed."""
         subscription = parse_subscription(record)
         if subscription is None:
             return cls(url=record.url, events=None)
@@ -140,33 +140,33 @@ class FieldConflict:
     now: Any
     entered: Any
     is_edited: bool
-    """Whether the user edited it too: the form shows the user's value."""
+    """Whether the user edited the field, too. Then the form shows the user's value."""
 
 
 def _are_same(before: tuple[str, ...] | None, after: tuple[str, ...] | None) -> bool:
-    """Return whether two lists have the same events; the spec gives their order no meaning."""
+    """Return whether two lists have the same events. Their order has no meaning in the spec."""
     if before is None or after is None:
         return before is after
     return set(before) == set(after)
 
 
 class EditForm(LabelForm):
-    """The label, target and events of a subscription; `base` are its fields when it was rendered.
+    """Edits a subscription's label, URL and events. `base` has the fields when it was rendered.
 
-    Only changed fields are sent. If the service has changed them meanwhile, nothing is sent, and
-    the user sees both. Unchanged values are not validated: the service has them already. The label
-    is Pressroom's own.
+    Only changed fields are sent. If they changed in the service meanwhile, nothing is sent and the
+    user sees both values. Unchanged values aren't validated, as the service has them already. The
+    label exists in Pressroom only.
     """
 
     seen_label = forms.CharField(required=False, widget=forms.HiddenInput)
-    """The label when the form was rendered: an unchanged one doesn't overwrite a newer one."""
+    """Label when the form was rendered, so that an unchanged label overwrites no newer one."""
     url = SingleLineField(
         label="Target URL",
         widget=forms.URLInput(attrs=_MONO),
         help_text="Full URL, starting with https://",
     )
     mode = forms.CharField(required=False)
-    """KEEP or PICK if events are null; unused otherwise."""
+    """KEEP or PICK if events are null; otherwise unused."""
     events = forms.MultipleChoiceField(
         required=False, error_messages={"invalid_choice": "Unknown event: “%(value)s”."}
     )
@@ -179,9 +179,9 @@ class EditForm(LabelForm):
         wanted: EditableFields | None = None,
         labels: Mapping[str, Any],
     ) -> None:
-        """Show `wanted` or `base`; with `data`, validate what was typed.
+        """Show `wanted` or `base`. With `data`, validate what was typed.
 
-        `labels` are the `label` to show, and the `seen_label` that it replaces.
+        `labels` holds the `label` to show and the `seen_label` that it replaces.
         """
         self._unbound_fields = fields = wanted or base
         mode = KEEP if fields.events is None else PICK
@@ -189,13 +189,13 @@ class EditForm(LabelForm):
         super().__init__(data, initial=initial)
         self.base = base
         self.refusals: list[str] = []
-        """Messages of the service that name no field of the form."""
+        """Messages of the service that name no field in the form."""
         names = pickable([*(base.events or ()), *(fields.events or ())])
         self.fields["events"].choices = [(name, name) for name in names]  # type: ignore[attr-defined]
 
     @classmethod
     def of(cls, record: SubscriptionRecord, data: QueryDict | None = None) -> "EditForm":
-        """Return the form of a subscription, as last seen, or as submitted.
+        """Return the form of a subscription, as last seen or as submitted.
 
         The steps "all" and "none" choose all events, or none.
         """
@@ -210,7 +210,7 @@ class EditForm(LabelForm):
         return cls(data, base=base, labels=labels)
 
     def merged_with(self, record: SubscriptionRecord) -> "tuple[EditForm, list[FieldConflict]]":
-        """Return the form with what the service has changed meanwhile, and those fields."""
+        """Return the form merged with changes in the service, and the fields in conflict."""
         base, wanted, body, now = self.base, self.wanted, self.body, EditableFields.of(record)
         conflicts = []
         if now.url != base.url:
@@ -231,7 +231,7 @@ class EditForm(LabelForm):
 
     @property
     def groups(self) -> list[EventGroup]:
-        """The events in groups, for the checkboxes; those selected are chosen, valid or not."""
+        """The events in groups, for the checkboxes. Submitted events stay chosen."""
         names = [name for name, _ in self.fields["events"].choices]  # type: ignore[attr-defined]
         return event_groups(self["events"].value() or (), names)
 
@@ -241,14 +241,17 @@ class EditForm(LabelForm):
 
     @property
     def wanted(self) -> EditableFields:
-        """The fields in the form, which has to be valid or unbound."""
+        """The fields in the form. The form must be valid or unbound."""
         if not self.is_bound:
             return self._unbound_fields
         return EditableFields(url=self.cleaned_data["url"], events=self.cleaned_data["events"])
 
     @property
     def labels(self) -> Mapping[str, Any]:
-        """The label in the form, and the one when it was rendered. As for `wanted`."""
+        """The label in the form, and the label when it was rendered.
+
+        The form must be valid or unbound.
+        """
         values = self.cleaned_data if self.is_bound else self.initial
         return {name: values[name] for name in ("label", "seen_label")}
 
@@ -258,7 +261,7 @@ class EditForm(LabelForm):
 
     @property
     def body(self) -> dict[str, Any]:
-        """The body to send: the changed fields alone; empty if none are. As for `wanted`."""
+        """The body to send, with the changed fields only. The form must be valid or unbound."""
         changes: dict[str, Any] = {}
         wanted = self.wanted
         if wanted.url != self.base.url:
@@ -269,7 +272,7 @@ class EditForm(LabelForm):
 
     def clean_url(self) -> str:
         url: str = self.cleaned_data["url"]
-        # A browser submits an unchanged URL without these.
+        # A browser removes line breaks and outer blanks from an unchanged URL.
         if url == self.base.url.replace("\r", "").replace("\n", "").strip():
             return self.base.url
         if problem := url_problem(url):
@@ -277,7 +280,7 @@ class EditForm(LabelForm):
         return url
 
     def clean_events(self) -> tuple[str, ...] | None:
-        """Return the events; None if null stays as it is."""
+        """Return the events; None if they stay null."""
         chosen = self.cleaned_data["events"]
         if not self.leaves_null:
             return tuple(in_order(chosen, self.base.events))
@@ -286,7 +289,7 @@ class EditForm(LabelForm):
         return None
 
     def add_api_error(self, error: APIError) -> None:
-        """Add the service's messages to the fields it names, and all others beside the button."""
+        """Add the service's messages to the fields that they name, and the others to `refusals`."""
         problems = error.problems if isinstance(error, StatusError) else ()
         sent = self.wanted.events or ()
         for problem in problems:

@@ -1,7 +1,7 @@
-"""The URL of the receiver, to which the service sends its events.
+"""The receiver's URL, where the service sends its events.
 
-Deliveries are stored and shown. They are hints, and no more: a worker reads the page again that one
-is about, if the ledger knows it. Nothing that a delivery says is recorded as a fact.
+Deliveries are stored and shown, but they are only hints. If the ledger has the page of a delivery,
+a worker reads that page again. Nothing that a delivery claims is recorded as a fact.
 """
 
 from hashlib import sha256
@@ -33,16 +33,16 @@ from dashboard.webhooks.models import Receiver
 from dashboard.webhooks.receiver import is_stored, receiver_at, record_delivery, record_rejection
 
 
-# The service has no session and no CSRF token: the secret in the URL authorizes it.
+# The service has no session and no CSRF token. The secret in the URL authorizes it.
 @csrf_exempt
 @login_not_required
 @require_POST
 def hook(request: HttpRequest, secret: str) -> HttpResponse:
-    """Record a delivery to the receiver, whatever its content, if it is signed as required."""
+    """Record a delivery to the receiver if it is signed as required. Any content is accepted."""
     receiver = receiver_at(secret)
     if receiver is None:
         return _text_response("Receiver not found.", 404)
-    # With a signing secret, unsigned requests are counted apart: they can't use up the limit.
+    # With a signing secret, unsigned requests have a limit of their own.
     if not receiver.signing_secret and (refusal := _limit("receiver", MAX_PER_MINUTE)):
         return refusal
     try:
@@ -52,29 +52,29 @@ def hook(request: HttpRequest, secret: str) -> HttpResponse:
     except IncompleteBodyError:
         return _text_response("The body is incomplete. Nothing was stored.", 400)
     unpacked = unpack(request.headers, body)
-    # Signed before it was compressed: what Standard Webhooks signs is text.
+    # The signature is for the uncompressed content, as Standard Webhooks signs text.
     content = unpacked.content
     if receiver.signing_secret and (refusal := _refuse_signed(request, receiver, content)):
         return refusal
-    # Of an unsigned request the ID isn't looked at: anybody could use up those of real events.
+    # Ignore the ID of an unsigned request. Anyone could use up the IDs of real events.
     digest = None
     if receiver.signing_secret:
-        # Of the ID, which is the same each time the delivery is sent.
+        # The ID is the same each time the delivery is sent.
         digest = sha256(request.headers["webhook-id"].encode()).hexdigest()
     is_new = _record(request, unpacked, digest)
-    # 200 in both cases: a sender that got no response the first time stops trying then.
+    # Return 200 for duplicates, too, so that a sender that missed our response stops retrying.
     return _text_response("Received." if is_new else "Already received. Nothing was stored.", 200)
 
 
 def _limit(what: str, at_most: int) -> HttpResponse | None:
-    """Count a request; return the response to one too many, or None."""
+    """Count a request; return a 429 response if it exceeds the limit, or None."""
     wait = seconds_to_wait(what, at_most=at_most)
     limit = f"Limit of {at_most} requests a minute exceeded. Try again later."
     return _text_response(limit, 429, headers={"Retry-After": str(wait)}) if wait else None
 
 
 def _refuse_signed(request: HttpRequest, receiver: Receiver, body: bytes) -> HttpResponse | None:
-    """Return the response to a delivery that isn't signed, or is one too many; None otherwise.
+    """Return the response to a delivery that isn't signed or exceeds the limit, or None.
 
     A signature is valid for 5 minutes.
     """
@@ -82,7 +82,7 @@ def _refuse_signed(request: HttpRequest, receiver: Receiver, body: bytes) -> Htt
         webhook = Webhook(decrypt(receiver.signing_secret))
         webhook.verify(body, dict(request.headers), json_parse=False)
     except (DecryptionError, WebhookVerificationError, ValueError):
-        # ValueError: a signature or a body that is no text of the expected form.
+        # ValueError: the signature or the body is malformed.
         if refusal := _limit("receiver-unsigned", MAX_PER_MINUTE):
             return refusal
         record_rejection(clock.now())
@@ -91,7 +91,10 @@ def _refuse_signed(request: HttpRequest, receiver: Receiver, body: bytes) -> Htt
 
 
 def _record(request: HttpRequest, body: Body, digest: str | None) -> bool:
-    """Store a delivery, signed if it has a digest, and take it as a hint; False if it is stored."""
+    """Store a delivery and take it as a hint; return False if it was stored before.
+
+    A delivery with a digest is signed.
+    """
     if digest and is_stored(digest):
         return False
     claim = read_claim(body.content)
@@ -102,7 +105,7 @@ def _record(request: HttpRequest, body: Body, digest: str | None) -> bool:
     try:
         record_delivery(delivery)
     except IntegrityError:
-        return False  # The same event has arrived at the same time.
+        return False  # The same event arrived at the same time.
     record_event_name(claim.unknown_event)
     return True
 

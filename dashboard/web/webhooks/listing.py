@@ -16,7 +16,7 @@ from dashboard.web.lists.filters import Choice, choice_among
 from dashboard.web.lists.state import ListState
 
 NULL, NONE = "null", "none"
-"""Filters for subscriptions whose events are null, and those with an empty list of them."""
+"""Values of the event filter for null and for an empty list."""
 EVENT_NAMES = {NULL: "null (undocumented)", NONE: "No events"}
 
 
@@ -50,30 +50,31 @@ WEBHOOKS = ListDefinition(
 class SubscriptionRow:
     record: SubscriptionRecord
     subscription: WebhookSubscription | None
-    """As last seen; None if the record can't be parsed."""
+    """Subscription as last seen; None if the record can't be parsed."""
     trouble: Operation | None = None
-    """The last change, if it failed or its outcome is unknown."""
+    """Last change, if it failed or its outcome is unknown."""
     failure: str = ""
-    """Why it could not be fetched just now."""
+    """Why the subscription couldn't be fetched just now; "" if it could."""
     operation_key: str = field(default_factory=lambda: str(uuid4()))
-    """The key of its switch: each rendering sends once at most."""
+    """Operation key of the switch, so that each rendering sends at most once."""
 
 
 @dataclass(frozen=True)
 class SubscriptionList:
     rows: list[SubscriptionRow]
     total: int
-    """The number of all subscriptions on the list."""
+    """Number of all subscriptions, before filtering."""
     events: list[str]
-    """The choices of events: the spec's names, others that were seen at the service, and none."""
+    """Options of the event filter: names in the spec, other names seen, NULL and NONE."""
 
 
 def subscription_list(
     state: ListState, failures: Mapping[str, str] | None = None
 ) -> SubscriptionList:
-    """Return the list; two queries. `failures` says by id why one could not be fetched just now.
+    """Return the list. `failures` says by id why a subscription couldn't be fetched just now.
 
-    Each was added by hand, so there are few: they are filtered in Python.
+    Makes two queries. Subscriptions are added by hand, so there are few. They are filtered in
+    Python.
     """
     subscriptions = [(record, parse_subscription(record)) for record in list_subscriptions()]
     matching = [row for row in subscriptions if matches(state, *row)]
@@ -120,7 +121,7 @@ def subscription_row(record: SubscriptionRecord) -> SubscriptionRow:
 
 
 def ids_to_refresh(state: ListState, *, at_most: int) -> list[str]:
-    """Return the ids of the matching subscriptions, those seen longest ago first."""
+    """Return the ids of the matching subscriptions, least recently seen first."""
     matching = [
         record
         for record in list_subscriptions()

@@ -1,4 +1,4 @@
-"""The page of the receiver: its URL, its signing secret, and the log of its deliveries."""
+"""The page of the receiver: its URL, its signing secret and its deliveries."""
 
 from typing import Any
 
@@ -39,9 +39,9 @@ DELIVERIES = ListDefinition(filters=(EVENT,), start="before")
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(UPDATE_SUBSCRIPTION, methods=("POST",))
 def receiver_page(request: Request) -> HttpResponse:
-    """Show the receiver and its deliveries by `?event= before=`; change its state or URL.
+    """Show the receiver and its deliveries by `?event= before=`, or change the receiver.
 
-    An open page fetches its partial "deliveries" again; `?after=` is the newest one shown.
+    An open page polls its partial "deliveries". `?after=` is the newest delivery that it shows.
     """
     if wants_partial(request, ("deliveries",)):
         return _poll_deliveries(request)
@@ -87,7 +87,7 @@ def _poll_deliveries(request: Request) -> HttpResponse:
 
 @require_GET
 def delivery_detail(request: Request, number: int) -> HttpResponse:
-    """Show one delivery. Headers and body may hold personal data, for administrators only."""
+    """Show a delivery. Only administrators see headers and body, which may hold personal data."""
     delivery = get_object_or_404(recent_deliveries(), pk=number)
     may_read = may(request, UPDATE_SUBSCRIPTION)
     body = indented_json(delivery.body) if may_read and not delivery.is_cut else None

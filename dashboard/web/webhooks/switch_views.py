@@ -29,9 +29,9 @@ LOST_KEY = "Not changed. Try again."
 @require_POST
 @requires(UPDATE_SUBSCRIPTION)
 def subscription_active(request: Request, subscription_id: str) -> HttpResponse:
-    """Set the posted `active`, `on` or `off`; confirm before turning it off.
+    """Set the state to the posted `active`, `on` or `off`. Ask for confirmation before `off`.
 
-    Under the approval rule, confirm both, and ask another person.
+    If the approval rule covers webhooks, both need confirmation, and approval is requested.
     """
     record = subscription_last_known(subscription_id)
     if record is None:
@@ -79,7 +79,7 @@ def _confirm(
     if not request.htmx:
         return render(request, "webhooks/confirm.html", context)
     dialog = render(request, "webhooks/confirm.html#dialogs", context)
-    # With a later settling, htmx would restore the focus to where the dialog was opened.
+    # Settle at once. Later, htmx would move the focus back to where the dialog was opened.
     dialog["HX-Reswap"] = "innerHTML settle:0"
     return retarget(dialog, "#dialogs")
 

@@ -1,7 +1,7 @@
 """Validation of a subscription's target URL, and warnings about it.
 
-The service decides what it accepts. Only invalid web URLs, and those that could deceive a user,
-are rejected here.
+The service decides what it accepts. Here we reject only invalid web URLs and URLs that could
+deceive a user.
 """
 
 import ipaddress
@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from dashboard.web.ui.formats import number
 
 MAX_URL = 2_000
-"""Characters. Source: our choice; the spec gives no limit."""
+"""In characters. Source: our choice; the spec gives no limit."""
 WEB = ("https", "http")
 
 _FORBIDDEN = re.compile("[\\s\x00-\x20\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\\\\]")
@@ -23,7 +23,7 @@ _LOCAL_NAMES = (".local", ".localdomain", ".internal", ".lan", ".home.arpa")
 
 
 def url_problem(url: str) -> str:
-    """Return why a URL can't be sent, in a sentence, or ""."""
+    """Return a sentence that says why a URL can't be sent, or ""."""
     if not url:
         return "Enter the URL that receives the events."
     if len(url) > MAX_URL:
@@ -34,7 +34,7 @@ def url_problem(url: str) -> str:
 
 
 def url_warnings(url: str) -> list[str]:
-    """Return warnings about a URL; none for one that can't be sent."""
+    """Return warnings about a URL; none if it can't be sent anyway."""
     if url_problem(url):
         return []
     parts = urlsplit(url)
@@ -97,7 +97,7 @@ def _ip_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | No
         address = ipaddress.ip_address(host)
         mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
         return mapped or address
-    # `127.1`, `2130706433` and `0x7f000001` all reach 127.0.0.1; this makes no DNS query.
+    # `127.1`, `2130706433` and `0x7f000001` all reach 127.0.0.1. This makes no DNS query.
     with suppress(OSError, ValueError):
         return ipaddress.IPv4Address(socket.inet_aton(host))
     return None

@@ -23,6 +23,6 @@ urlpatterns = [
     path("hooks/", receiver_views.receiver_page, name="receiver"),
     path("hooks/deliveries/<int:number>/", receiver_views.delivery_detail, name="delivery-detail"),
     path("hooks/<str:secret>/", hook_views.hook, name="hook"),
-    # Senders follow no redirect to the URL with the slash.
+    # Senders don't follow a redirect to the URL with the slash.
     path("hooks/<str:secret>", hook_views.hook, name="hook-without-slash"),
 ]

@@ -1,1 +1,1 @@
-"""Peers on the same rows, in processes of their own without our packages: nothing of ours here."""
+"""Peers on the same rows. Their processes lack our packages, so nothing here imports ours."""

@@ -1,4 +1,4 @@
-"""The rows that Pressroom lists, in a copy of its database, and how the peers list them."""
+"""The rows that Pressroom lists, from a copy of its database, and how the peers list them."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from django.db import models
 
 
 def table(name: str, key: str, *columns: str, **others: Any) -> Any:
-    """Return the model of a table; its columns are text, except the others."""
+    """Return the model of a table; `columns` are text, `others` are given as fields."""
     meta = {"managed": False, "db_table": f"embedded_api_{name.lower()}"}
     fields = {column: models.TextField(null=True) for column in columns}
     fields[key] = models.TextField(primary_key=True)

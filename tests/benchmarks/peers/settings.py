@@ -1,4 +1,4 @@
-"""The settings of a peer, as its documentation asks for in production. PEER names which."""
+"""Settings of the peer that PEER names, as its documentation recommends for production."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Each peer's pages stand under /admin/."""
+"""Each peer's pages are under /admin/."""
 
 from django.conf import settings
 from django.contrib import admin

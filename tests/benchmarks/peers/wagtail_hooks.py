@@ -5,7 +5,7 @@ from wagtail.snippets.views.snippets import SnippetViewSet
 
 from tests.benchmarks.peers.models import A_LIST, LISTS
 
-# Its own index would have to be filled first; the list asks it nothing.
+# Its own index would have to be filled first, and the list doesn't use it.
 NO_INDEX = {"search_backend_name": None}
 
 for model, options in LISTS.items():

@@ -1,4 +1,4 @@
-"""Activity lists the versions that went live with no operation on record."""
+"""Activity lists versions that went live without a recorded operation."""
 
 import re
 from collections.abc import Callable
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 LIST = "/activity/outside/"
 WORDS = "went live outside Pressroom"
 FIELDS = ("operation_key", "shown")
-"""Of the forms that publish and roll back, besides the number."""
+"""Fields of the publish and rollback forms besides the number."""
 
 
 def html_of(client: Client, url: str = LIST, **headers: str) -> str:
@@ -33,7 +33,7 @@ def html_of(client: Client, url: str = LIST, **headers: str) -> str:
 
 
 def numbers(html: str) -> list[int]:
-    """Return the numbers of the versions listed, in order."""
+    """Return the numbers of the listed versions, in order."""
     return [int(number) for number in re.findall(rf"Version (\d+) {WORDS}", text(html))]
 
 
@@ -169,7 +169,7 @@ def test_fifty_rows_cost_no_more_queries_than_one(
 
 @pytest.fixture
 def versions(settings: Any) -> dict[int, Version]:
-    """Versions 1 (live) and 2 of an audience, at a service that publishes at once."""
+    """Versions 1 (live) and 2 of an audience; the service publishes at once."""
     settings.EMBEDDED_API_QUEUE_S = settings.EMBEDDED_API_PROCESSING_S = 0
     audience = make_audience(computed_name="Brightwater")
     return {1: make_live_version(audience), 2: make_version(audience, 2)}
@@ -187,7 +187,7 @@ def publish_url(version: Version) -> str:
 
 
 def publish_here(client: Client, version: Version) -> None:
-    """Publish a version through Pressroom, or roll back to it, with what it requires."""
+    """Publish a version through Pressroom, or roll back to it, with the required fields."""
     url = publish_url(version)
     response = client.get(url)
     if response.status_code == 302:
@@ -199,7 +199,7 @@ def publish_here(client: Client, version: Version) -> None:
 
 
 def publish_elsewhere(version: Version) -> None:
-    """Publish a version at the API with a key, as another tool does."""
+    """Publish a version over the API with a key, as another tool does."""
     key = keys.issue(ApiKey(name="Another tool", tenant=keys.default_tenant()))
     path = f"/v0{publish_url(version).removesuffix('/')}"
     response = Client(headers={"x-api-key": key}).post(path, "{}", "application/json")

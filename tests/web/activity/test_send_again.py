@@ -1,4 +1,4 @@
-"""Retries: the target is read first, and later changes are not undone."""
+"""A retry reads the target first, and doesn't undo later changes."""
 
 import re
 from typing import Any
@@ -42,7 +42,7 @@ def publish(client: Client, version_id: str, **fields: str) -> None:
 
 @pytest.fixture
 def lost(as_publisher: Client, service: PublishingService) -> str:
-    """The key of an interrupted publish of version 2; version 3 has gone live since."""
+    """The key of an interrupted publish of version 2; version 3 went live since."""
     service.way = fails(httpx.ReadError, carried_out=False)
     publish(as_publisher, "ver_2")
     service.way = accepts
@@ -120,14 +120,14 @@ def webhooks(fake_service: FakeService) -> WebhookService:
 
 
 def set_active(client: Client, active: str) -> None:
-    """Press the switch, and confirm."""
+    """Press the switch and confirm."""
     data = {"active": active, "confirmed": "1", "operation_key": str(uuid4())}
     client.post("/webhooks/whs_1/active/", data)
 
 
 @pytest.fixture
 def cut_off(as_administrator: Client, webhooks: WebhookService) -> str:
-    """The key of an interrupted update to turn off, which had no effect."""
+    """The key of an interrupted update that should have turned the webhook off."""
     webhooks.way = cut(carried_out=False)
     set_active(as_administrator, "off")
     webhooks.way = webhook_service.accepts

@@ -1,4 +1,4 @@
-"""A webhook's change and a new page: requested from their forms, and sent once approved."""
+"""A webhook change and a new page: requested in their forms, and sent once approved."""
 
 from uuid import uuid4
 
@@ -26,7 +26,7 @@ NEW_URL = "https://hooks.example/v2"
 
 @pytest.fixture
 def service(fake_service: FakeService) -> WebhookService:
-    """A service with one subscription, which is on the list."""
+    """A service with one listed subscription."""
     fake_service.answer = service = WebhookService()
     put_on_list(service)
     return service
@@ -46,7 +46,7 @@ def switch(as_administrator: Client, service: WebhookService) -> WebhookSwitch:
 
 @pytest.fixture
 def webhook_request(webhook: WebhookForm) -> ApprovalPage:
-    """Ada's request to change the URL, in the browser of another administrator."""
+    """Ada's request to change the URL, in another administrator's browser."""
     webhook.save(url=NEW_URL)
     return ApprovalPage(logged_in(person("alan", "Administrators")), ApprovalRequest.objects.get())
 

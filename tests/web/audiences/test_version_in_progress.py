@@ -117,7 +117,7 @@ def test_selected_versions_stay_selected(fake_service: FakeService, as_viewer: C
 def test_a_rollback_is_followed_until_it_is_live(
     fake_service: FakeService, as_viewer: Client, clock: Clock
 ) -> None:
-    """The service shows only the latest and the live version."""
+    """The service returns only the latest and the live version."""
     older = wire.version(
         versionId="ver_0", versionNumber=0, status="queued", queuedAt=ago(seconds=5)
     )

@@ -1,4 +1,4 @@
-"""What was live at a moment: of one audience, of a page, in the list, and in the file."""
+"""What was live at a moment: for an audience, for a page, in the list and in the export."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -223,5 +223,5 @@ def test_a_thousand_changes_against_a_megabyte_are_cheap() -> None:
     )
     begun = time.process_time()
     assert build_thread(conversation).changes == 1_000
-    # Eighteen seconds, if each text is split and searched for each change.
+    # It would take eighteen seconds to split and search each text for each change.
     assert time.process_time() - begun < 2

@@ -1,4 +1,4 @@
-"""Messages of a thread: each text once, the author by evidence only, idle times."""
+"""Messages of a thread: each text once, authors only by evidence, idle times."""
 
 from datetime import date, timedelta
 from typing import Any

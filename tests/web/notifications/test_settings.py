@@ -27,7 +27,7 @@ def page(client: Client) -> str:
 
 
 def boxes(html: str) -> dict[str, bool]:
-    """Return whether each check box of the matrix is checked, by its value."""
+    """Return whether each check box of the matrix is checked, by value."""
     matching = [
         element.attributes
         for element in elements(html, "input")

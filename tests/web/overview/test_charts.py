@@ -1,4 +1,4 @@
-"""The geometry of charts follows from their values, whatever they are."""
+"""The geometry of charts follows from their values, for any values."""
 
 import math
 from datetime import UTC, date, datetime, timedelta

@@ -1,4 +1,4 @@
-"""The form that creates a page, in the browser of a publisher."""
+"""The form that creates a page, in a publisher's browser."""
 
 import pytest
 from django.test import Client
@@ -9,7 +9,7 @@ from tests.support.page_form import PageForm
 
 @pytest.fixture
 def form(as_publisher: Client, fake_service: FakeService) -> PageForm:
-    """The form; the service creates what is sent, unless the test has it respond otherwise."""
+    """The form. The service accepts new pages unless the test changes that."""
     form = PageForm(as_publisher, fake_service)
     form.creates()
     return form

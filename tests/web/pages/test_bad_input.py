@@ -1,6 +1,6 @@
-"""Bad input to "Create page": a clear error, nothing lost, nothing rejected sent or stored.
+"""Bad input to "Create page": a clear error, no lost input, and nothing rejected is sent or stored.
 
-Bad input to the receiver is in test_receiver.py.
+test_receiver.py has bad input to the receiver.
 """
 
 from typing import Any
@@ -71,7 +71,7 @@ def test_bad_input_is_reported_and_kept_unsaved(
 ) -> None:
     first = form.new()
     wrong: dict[tuple[str, str], Any] = {}
-    # A run submits the one half, and leaves the fields of the other in the test below.
+    # A run submits one half; the test below leaves the fields of the other half.
     for field, bad, words in sampled(BAD, pytestconfig, turn=0, of=2):
         fields = form.post(first | filled(**{field: bad})).fields
         others = {name: WHOLE[name] for name in WHOLE if name in fields and name != field}

@@ -1,4 +1,4 @@
-"""The CSV export of pages: all matches in the order of the list, and the coverage."""
+"""The CSV export of pages: all matches in the list's order, and the coverage."""
 
 import pytest
 from django.test import Client

@@ -1,4 +1,4 @@
-"""Adding, moving and removing rows of a form: no input is lost."""
+"""Adding, moving and removing rows of a form loses no input."""
 
 from copy import deepcopy
 
@@ -20,7 +20,7 @@ TEXTS = st.text(alphabet="ab \0é<", max_size=3)
 
 
 def typed_parts(form: type[NestedForm]) -> st.SearchStrategy[SubmittedData]:
-    """Return anything that may be typed into a form, including nested rows."""
+    """Return a strategy for anything that may be typed into a form, including nested rows."""
     lists = {name: st.lists(typed_parts(row), max_size=3) for name, row in form.lists.items()}
     return st.builds(
         SubmittedData,

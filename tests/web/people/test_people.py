@@ -30,7 +30,7 @@ def numbered(number: int, **differs: Any) -> dict[str, Any]:
 
 
 def part_of_120(request: httpx.Request, count: int = 120) -> httpx.Response:
-    """Answer as a service with 120 people whose cursors are `c` and the number to start at."""
+    """Respond as a service with 120 people, whose cursors are `c` and the start number."""
     params = parse_qs(request.url.query.decode())
     start = int(params.get("cursor", ["c0"])[0].removeprefix("c"))
     items = [
@@ -53,7 +53,7 @@ def people(as_viewer: Client, fake_service: FakeService) -> ServicePage:
 
 
 def link(html: str, named: str) -> str:
-    """Return where the link of that text leads."""
+    """Return the URL of the link with that text."""
     at = html.index(named)
     return elements(html[html.rindex("<a ", 0, at) : at], "a")[0].attributes["href"]
 
@@ -422,8 +422,8 @@ def test_a_page_costs_one_call_and_fixed_queries(
     people.service.answer = part_of_120
     for number in range(3):
         remember_audience(audienceId=f"aud_{number}", prospectId="prospect_7")
-    shell_state()  # counted once for the pages of a while
-    # The session, the person, two of their rights, the count of the bell, and the views.
+    shell_state()  # counts once; the pages below use the cache
+    # The session, the user, two queries for permissions, the bell's count, and the views.
     with django_assert_num_queries(7):
         people.html("?q=person")
     with django_assert_num_queries(8):  # and the audiences
@@ -478,13 +478,13 @@ def test_an_unavailable_service_has_a_message(people: ServicePage) -> None:
 @pytest.mark.same_on_any_database
 def test_text_from_the_service_stays_text(people: ServicePage, pytestconfig: pytest.Config) -> None:
     baseline = get_counts(people, "Plain")
-    # A run takes a third of them, another one than the page of conversations.
+    # A run takes a third of them, but not the third of test_conversation.py.
     for payload in sampled(PAYLOADS, pytestconfig, turn=1, of=3):
         assert get_counts(people, payload) <= baseline, payload
 
 
 def get_counts(people: ServicePage, payload: str) -> set[str]:
-    """Return every tag and attribute of a page about a person who is that payload all over."""
+    """Return every tag and attribute of the page of a person with that payload in every field."""
     storable = payload.encode("utf-8", "replace").decode()
     fields = ("name", "email", "domain", "slug", "phoneNumber", "linkedinProfileUrl", "createdAt")
     person = dict.fromkeys(fields, storable) | {"updatedAt": "soon", "personId": "p", "x": storable}

@@ -14,7 +14,7 @@ from tests.support.html import response_text
 
 
 def people_of(client: Client, address: str = "/people/export.csv") -> list[list[str]]:
-    """Return the rows of the file below the names of its columns."""
+    """Return the rows of the file below its header."""
     header, *rows = csv_lines(client, address)
     assert header[:4] == ["Person", "Tenant", "Name", "Email"]
     return rows
@@ -23,7 +23,7 @@ def people_of(client: Client, address: str = "/people/export.csv") -> list[list[
 def fake_service_in_parts(
     fake_service: FakeService, *parts: httpx.Response | type[httpx.TransportError]
 ) -> None:
-    """Answer with one part after the other, by cursors `1`, `2`, …."""
+    """Make the service return the parts in turn, with the cursors `1`, `2`, …"""
 
     def answer(request: httpx.Request) -> httpx.Response:
         part = parts[int(request.url.params.get("cursor", "0"))]

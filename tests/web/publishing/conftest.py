@@ -22,5 +22,5 @@ def dialog(as_publisher: Client, service: PublishingService) -> PublishDialog:
 
 @pytest.fixture
 def schedule(as_publisher: Client, service: PublishingService) -> ScheduleForm:
-    """The dialog's form in a publisher's browser, to be scheduled."""
+    """The dialog's schedule form in a publisher's browser."""
     return ScheduleForm(as_publisher, service)

@@ -1,4 +1,4 @@
-"""Whatever a real service does with the request, the outcome that is shown is the right one."""
+"""Whatever a real service does with the request, the displayed outcome is right."""
 
 import re
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ TIMEOUT_S = 5
 
 @dataclass
 class Desk:
-    """Someone logged in to a dashboard process, before a service at the other end of a socket."""
+    """A user of a dashboard process, with a service over a socket."""
 
     browser: httpx.Client
     service: PublishingService

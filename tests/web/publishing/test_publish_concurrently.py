@@ -1,6 +1,6 @@
-"""One form, submitted many times at once to two server processes, is one publish or one release.
+"""One form that is submitted many times at once to two servers is one publish or one release.
 
-On the database that the seed of the run draws, and on both with `--exhaustive`.
+The run's seed chooses the database; `--exhaustive` takes both.
 """
 
 import re
@@ -42,7 +42,7 @@ class BusyService(PublishingService):
 
 @dataclass
 class Office:
-    """Two servers on one database, someone logged in to them, and the service they call."""
+    """Two servers on one database, a user's browser, and the service."""
 
     servers: Sequence[Running]
     browser: httpx.Client
@@ -56,9 +56,9 @@ class Office:
     def submits_at_once(
         self, address: str, *forms: dict[str, str], count: int = SUBMISSIONS
     ) -> list[str]:
-        """Submit them in turn, from many threads to the servers in turn; return the texts."""
+        """Submit the forms in turn from many threads to both servers; return the responses."""
         start = Barrier(count)
-        # Cookies hold for a host, whatever its port: both servers know the session.
+        # Cookies apply to a host regardless of the port, and both servers know the session.
         cookies = "; ".join(f"{name}={value}" for name, value in self.browser.cookies.items())
 
         def submit(place: int) -> str:
@@ -89,7 +89,7 @@ def database(kind: str) -> Iterator[str]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run each test on one of both databases, and with `--exhaustive` on both."""
+    """Run each test on one of the databases, or with `--exhaustive` on both."""
     databases = sampled(["postgresql", "sqlite"], metafunc.config, turn=0, of=2)
     metafunc.parametrize("offices", databases, indirect=True)
 
@@ -98,7 +98,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def offices(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Office]:
-    """One on a database of that kind."""
+    """An office with a database of that kind."""
     service = BusyService()
     with over_http(service) as service_url, database(request.param) as database_url:
         folder = tmp_path_factory.mktemp(request.param)

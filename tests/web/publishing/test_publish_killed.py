@@ -1,4 +1,4 @@
-"""A dashboard killed in the middle of a publish shows the true outcome after a restart."""
+"""A dashboard that is killed during a publish shows the true outcome after a restart."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -13,7 +13,7 @@ from tests.support.html import response_text
 from tests.support.publishing_service import PublishingService, answers
 
 PAGES = {True: "page_done", False: "page_lost"}
-"""The page of which a version is published, by whether the service executes that."""
+"""The page of each publish, by whether the service carries it out."""
 
 
 def publish(page_id: str) -> str:
@@ -27,10 +27,10 @@ class RestartedPublish:
 
     at_once: str
     later: str
-    """After the response has timed out."""
+    """Text after the response has timed out."""
     record: str
     keys: int
-    """The number of publishes that reached the service."""
+    """Number of publishes that reached the service."""
 
 
 RestartedPublishes = dict[str, RestartedPublish]
@@ -61,7 +61,7 @@ def click_publish(browser: httpx.Client, address: str) -> None:
 
 @pytest.fixture(scope="module")
 def publishes(tmp_path_factory: pytest.TempPathFactory) -> RestartedPublishes:
-    """The texts of each page after one kill that ended both publishes."""
+    """The texts for each page after both publishes were killed at once."""
     services = {page: HoldingService(is_carried_out=done) for done, page in PAGES.items()}
     with over_http(lambda request: services[request.url.path.split("/")[3]](request)) as url:
         dashboard = Dashboard(tmp_path_factory.mktemp("killed"), url)

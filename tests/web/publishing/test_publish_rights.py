@@ -1,4 +1,4 @@
-"""Every user can view a publish; users who may not publish are offered none, and rejected."""
+"""Every user can view a publish. Users who may not publish see no button and are rejected."""
 
 import pytest
 from django.test import Client
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 
 
 def watched() -> str:
-    """Return the URL of the progress of the only recorded publish."""
+    """Return the progress URL of the only recorded publish."""
     return f"{ADDRESS}progress/?operation={Operation.objects.get().operation_key}"
 
 

@@ -1,7 +1,7 @@
-"""Any sequence of clicks, reloads, kills and lost responses ends with one key for one intent.
+"""Any sequence of clicks, reloads, kills and lost responses uses one key for one intent.
 
-Hypothesis tells the stories. The service keeps the truth: which keys arrived, and which it carried
-out. Set STORIES to tell more of them.
+Hypothesis creates the stories. The service records the truth: which keys arrived, and which it
+carried out. STORIES sets their number.
 """
 
 import os
@@ -70,7 +70,7 @@ serial = count()
 
 
 class TruthfulService(PublishingService):
-    """Records what it executed, and fails if a second key arrives for an open intent."""
+    """Records what it carried out, and fails if a second key arrives for an open intent."""
 
     def __init__(self, page_id: str) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class TruthfulService(PublishingService):
 
     @property
     def status(self) -> str:
-        """The status of the version that is published."""
+        """The status of the version to publish."""
         assert self.latest is not None
         return str(self.latest["status"])
 
@@ -99,15 +99,15 @@ class TruthfulService(PublishingService):
 
 
 class PublishStory(RuleBasedStateMachine):
-    """Users with three tabs, and one version to publish."""
+    """Users with three tabs and one version to publish."""
 
     people: dict[str, User]
     fake_service: FakeService
 
     @initialize()
     def begin(self) -> None:
-        # A page of its own for each story: the ledger forgets nothing between them. The breakers'
-        # memory of a service that was away would otherwise go on into the next one.
+        # Each story has its own page, as the ledger keeps everything. Clearing the cache resets
+        # the circuit breaker, which may have seen an unreachable service in the last story.
         cache.clear()
         self.page_id = f"page_{next(serial)}"
         self.service = TruthfulService(self.page_id)

@@ -1,4 +1,4 @@
-"""A rollback takes two presses, asks for no number, and says what visitors will see again."""
+"""A rollback takes two presses, asks for no number, and shows what visitors will see again."""
 
 import json
 from datetime import datetime, timedelta
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def service(fake_service: FakeService) -> PublishingService:
-    """A service at which version 2 has just replaced version 1."""
+    """A service where version 2 has just replaced version 1."""
     fake_service.answer = service = PublishingService()
     read_audience("page_1", "aud_1")
     goes_live(service, service.latest)
@@ -42,7 +42,7 @@ def service(fake_service: FakeService) -> PublishingService:
 
 
 def goes_live(service: PublishingService, version: dict[str, Any] | None) -> None:
-    """Make a version live, and let Pressroom read it."""
+    """Make a version live and let Pressroom read it."""
     assert version is not None
     service.live = version | {"status": "published", "queuedAt": now(), "publishedAt": now()}
     if service.latest and service.latest["versionId"] == version["versionId"]:
@@ -51,7 +51,7 @@ def goes_live(service: PublishingService, version: dict[str, Any] | None) -> Non
 
 
 class RollbackDialog(PublishDialog):
-    """The dialog that rolls back to version 1, in htmx."""
+    """The dialog that rolls back to version 1, by htmx."""
 
     @property
     def form(self) -> dict[str, str]:
@@ -67,7 +67,7 @@ class RollbackDialog(PublishDialog):
         return self.show(self.client.post(self.url, form | fields, headers=WITHIN))
 
     def roll_back(self, **fields: str) -> Self:
-        """Open it and press its button, which may request an approval instead."""
+        """Open the dialog and press its button, which may request approval instead."""
         form, *_ = elements(self.open().html, "form")
         action = self.url if "emergency" in fields else form.attributes["action"]
         return self.show(self.client.post(action, self.form | fields, headers=WITHIN))
@@ -302,7 +302,7 @@ def test_palette_and_activity_offer_the_rollback(
 
 
 def rollback_links(client: Client) -> list[str]:
-    """Return the classes of the links on the audience's page that roll back to version 1."""
+    """Return the classes of the audience page's links that roll back to version 1."""
     links = elements(client.get(AUDIENCE).text, "a")
     url = f"{ROLLBACK}?from=2"
     return [e.attributes["class"] for e in links if e.attributes.get("href") == url]

@@ -1,1 +1,1 @@
-"""The pages of releases, by Django's test client."""
+"""The pages of releases, with Django's test client."""

@@ -1,4 +1,4 @@
-"""A selection becomes a release; bad input and a sign-in in between lose nothing of it."""
+"""A selection becomes a release; bad input or a new sign-in loses nothing."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ UNKNOWN_VERSION = {"version": ["page_1/aud_1/nothing"], "audience": []}
 
 
 def selected(html: str) -> list[str]:
-    """Return the audiences that the form has, each selected."""
+    """Return the audiences that are selected in the form."""
     return [
         element.attributes["value"]
         for element in elements(html, "input")
@@ -54,7 +54,7 @@ def test_a_repeated_form_leads_to_its_release(service: ManyAudiences, as_publish
         as_publisher.post(NEW, selection | {"audience": [first, second]}).url for _ in range(2)
     )
     assert both == again
-    # The list stays on the page, and another selection is another release.
+    # The list stays open, and another selection makes another release.
     assert as_publisher.post(NEW, selection | {"audience": [first]}).url != both
     assert Release.objects.count() == 2
 
@@ -167,7 +167,7 @@ def test_the_selection_is_there_after_a_sign_in(
 
 
 def expired(client: Client, address: str, **fields: str) -> Any:
-    """Open a form, let the session end, and submit it."""
+    """Open a form, end the session, and submit the form."""
     ticket = hidden(client.get(address).text, "ticket")
     client.logout()
     return client.post(address, {"ticket": ticket, **fields})

@@ -1,4 +1,4 @@
-"""A ledger with audiences and pages, and what tests of saved views do and read."""
+"""A ledger with audiences and pages, and helpers for saved views."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ NEW = "/saved-views/new/"
 
 @pytest.fixture
 def audiences(db: None) -> None:
-    """Two audiences of one page: one with unpublished changes, one that is not live."""
+    """Two audiences of one page: one with unpublished changes, one not live."""
     seed_pages(wire.page())
     seed_audiences(
         wire.audience(),
@@ -29,7 +29,7 @@ def save(client: Client, list_name: str = "audiences", **fields: Any) -> Any:
 
 
 def followed_text(client: Client, url: str) -> str:
-    """Return the text of a page, behind its redirects."""
+    """Follow redirects; return the text of the page."""
     response = client.get(url, follow=True)
     assert response.status_code == 200
     return response_text(response)

@@ -1,4 +1,4 @@
-"""The columns of a table: chosen and ordered by the URL, and by a form without scripts."""
+"""The columns of a table, chosen and ordered by the URL and by a form without scripts."""
 
 import pytest
 from django.contrib.auth.models import User

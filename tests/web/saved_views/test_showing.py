@@ -1,4 +1,4 @@
-"""Views as tabs, in the sidebar and in the palette; defaults; what was changed since saving."""
+"""Views as tabs, in the sidebar and in the palette; defaults; changes since saving."""
 
 import pytest
 from django.contrib.auth.models import User
@@ -21,7 +21,7 @@ def current_tab(client: Client, url: str) -> str:
 
 
 def links(client: Client, url: str) -> list[str]:
-    """Return where all links of a page lead."""
+    """Return the URLs of all links of a page."""
     html = client.get(url).text
     return [link.attributes.get("href", "") for link in elements(html, "a")]
 

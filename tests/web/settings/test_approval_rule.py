@@ -29,7 +29,7 @@ def save(client: Client, **fields: str) -> Any:
 
 @pytest.fixture
 def scheduled(fake_service: FakeService, paula: User) -> Release:
-    """A release of Paula, scheduled for tomorrow without an approval."""
+    """Paula's release, scheduled for tomorrow without an approval."""
     fake_service.answer = service = PublishingAudiences()
     release = checked(service, paula, 1)
     due = timezone.now() + timedelta(days=1)

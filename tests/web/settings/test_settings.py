@@ -88,7 +88,7 @@ def test_without_a_browser_time_zone_the_zone_is_named(as_viewer: Client) -> Non
 
 @pytest.fixture
 def seen(fake_service: FakeService, as_viewer: Client) -> str:
-    """The address of a page that was seen here."""
+    """The URL of a recorded page."""
     fake_service.answer = lambda request: httpx.Response(
         200,
         json=envelope()
@@ -157,7 +157,7 @@ def test_settings_add_no_query_to_a_request(
 ) -> None:
     as_viewer.post(SETTINGS, CHOSEN)
     as_viewer.cookies.pop(PRESSED_COOKIE)
-    shell_state()  # counted once for the pages of a while
-    # The session, the person, two of their rights, the count of the bell, and the views.
+    shell_state()  # counts once; the page below uses the cache
+    # The session, the user, two queries for permissions, the bell's count, and the views.
     with django_assert_num_queries(7):
         as_viewer.get("/accounts/password/")

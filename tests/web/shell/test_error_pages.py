@@ -1,6 +1,6 @@
-"""Where something is not there, or nobody may go: which section that is in, and the way on.
+"""Error pages for missing objects and missing permissions: their section and next steps.
 
-And what a failure of our own means for a change that was asked for.
+Also what our own failures mean for a requested change.
 """
 
 from datetime import timedelta
@@ -24,7 +24,7 @@ from tests.support.publishing_service import PublishingService, accepts
 
 
 def ways_on(html: str) -> list[str]:
-    """Return where the links after the heading lead."""
+    """Return the URLs of the links after the heading."""
     return [element.attributes["href"] for element in elements(html.partition("<h1>")[2], "a")]
 
 
@@ -79,7 +79,7 @@ def test_a_failed_form_returns_by_get(referer: str, ways: list[str], as_viewer: 
 def lost_publish(
     browser: Client, fake_service: FakeService, **headers: str
 ) -> tuple[Any, dict[str, str]]:
-    """Send a publish after which the database answers nothing; return the response and the form."""
+    """Send a publish and lose the database during it; return the response and the form."""
     fake_service.answer = service = PublishingService()
     form = form_in(page_html(browser, ADDRESS))
     browser.raise_request_exception = False

@@ -1,4 +1,4 @@
-"""Requests over http if the dashboard requires https."""
+"""Requests over http to a dashboard that requires https."""
 
 import logging
 from typing import Any
@@ -11,7 +11,7 @@ from tests.support.html import response_text
 
 LOGIN = "/accounts/login/"
 OURS = {"SERVER_SOFTWARE": "gunicorn/27.0.1"}
-"""As `manage.py serve` tells of itself."""
+"""How `manage.py serve` identifies itself."""
 
 
 @pytest.fixture(autouse=True)

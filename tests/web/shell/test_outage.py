@@ -1,4 +1,4 @@
-"""In an outage no page looks current, and nothing that needs the service can be pressed."""
+"""During an outage, no page looks current, and buttons that need the service are disabled."""
 
 import re
 from datetime import timedelta
@@ -34,12 +34,12 @@ OFF = {
     "/webhooks/whs_1/": ["Active: CRM", "Review and save"],
     "/activity/": [],
 }
-"""Pages that read nothing from the service, with the buttons that are off in an outage."""
+"""Pages that don't read the service, with the buttons that are disabled in an outage."""
 
 
 @pytest.fixture
 def mia(fake_service: FakeService) -> Client:
-    """Log in Mia, who may do everything; the ledger was filled yesterday."""
+    """Log in Mia, who has every permission; the ledger was filled yesterday."""
     seed_pages(wire.page())
     seed_audiences(wire.audience())
     AudienceRecord.objects.update(last_seen_at=timezone.now() - timedelta(days=1))
@@ -57,13 +57,13 @@ def hang(request: httpx.Request) -> httpx.Response:
 
 
 def fail(client: Client) -> None:
-    """Have as many calls fail in a row as begin an outage."""
+    """Let as many calls fail in a row as it takes to begin an outage."""
     for _ in range(FAILURE_THRESHOLD):
         client.get("/people/")
 
 
 def buttons_off(html: str) -> list[str]:
-    """Return the words of the buttons that are off for the reason in the banner."""
+    """Return the labels of the buttons that are disabled for the reason in the banner."""
     matches = re.findall(
         r"<button[^>]*aria-describedby=\"outage\"[^>]*>(.*?)</button>", html, re.DOTALL
     )
@@ -139,7 +139,7 @@ def test_a_check_ends_the_outage_and_returns(mia: Client, fake_service: FakeServ
     assert not buttons_off(html)
 
 
-# Several processes: each has a cache of its own.
+# Several processes, each with its own cache.
 
 
 def test_an_outage_that_one_process_noticed_is_on_the_pages_of_all(

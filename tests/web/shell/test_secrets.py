@@ -1,4 +1,4 @@
-"""The API key is in no page, log line, repr or crash report, and the suite checks for it."""
+"""The API key is in no page, log line, repr or crash report, and the suite checks that."""
 
 import logging
 import sys

@@ -1,4 +1,4 @@
-"""Which forms are saved when a session has ended; that they are, is tested with each feature."""
+"""Which forms are saved after a session ended. Each feature tests that they are."""
 
 from django.urls import get_resolver
 

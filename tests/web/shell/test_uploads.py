@@ -1,4 +1,4 @@
-"""Multipart forms: files are rejected, and nothing of them is stored."""
+"""Multipart forms: files are rejected and never stored."""
 
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,12 @@ FILE = b'--x\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n\r\nab
 
 @pytest.fixture(autouse=True)
 def _nowhere_to_store(settings: Any, tmp_path: Path) -> None:
-    """Let a file that is stored on the way fail the request."""
+    """Make a request fail if it stores an uploaded file."""
     settings.FILE_UPLOAD_TEMP_DIR = tmp_path / "missing"
 
 
 def strict() -> Client:
-    """Return a browser without a session, whose forms are checked for a CSRF token."""
+    """Return a browser with CSRF checks and without a session."""
     return Client(enforce_csrf_checks=True)
 
 
@@ -67,7 +67,7 @@ def test_a_multipart_form_without_files_is_accepted() -> None:
 
 
 class Unread:
-    """A body that counts what was read of it."""
+    """A body that counts how much of it was read."""
 
     was_read = 0
 

@@ -1,4 +1,4 @@
-"""The cached `reverse` returns the URLs of Django's own."""
+"""The cached `reverse` returns the same URLs as Django's."""
 
 import pytest
 from django.test.utils import override_script_prefix

@@ -1,4 +1,4 @@
-"""Extreme values: each is shown, or makes its item unreadable, never the page."""
+"""Extreme values are shown or make their item unreadable, but never the page."""
 
 import json
 from typing import Any
@@ -18,19 +18,19 @@ pytestmark = pytest.mark.django_db
 BELOW = [-(2**53), -(2**63) - 1, -(10**30), -(10**300)]
 HUGE = [1e25, -1e25, 10**30, 1.7e308, 10**300]
 TOO_LONG = "".join(chr(0x4E00 + number * 7 % 5000) for number in range(20_000))
-"""PostgreSQL would compress a text that repeats itself."""
+"""A varied text, because PostgreSQL would compress a repetitive one."""
 LONGEST = TOO_LONG[: MAX_IDENTIFIER_BYTES // 3]
 
 
 def page_of(client: Client, path: str = "/pages/page_1/") -> str:
-    """Return what a person reads on a page."""
+    """Return the visible text of a page."""
     response = client.get(path)
     assert response.status_code == 200, response.text
     return response_text(response)
 
 
 def named(number: int, **differs: Any) -> dict[str, Any]:
-    """An audience of its own name and ids."""
+    """Return an audience with its own name and ids."""
     ids = {"audienceId": f"aud_{number}", "effectiveName": f"Audience number {number}"}
     version = wire.version(audienceId=f"aud_{number}", versionId=f"ver_{number}0")
     return wire.audience(**{**ids, "latestVersion": version, "publishedVersion": None} | differs)

@@ -1,4 +1,4 @@
-"""Numbers, days and times are written as the user chose; the text stays English."""
+"""Numbers, days and times use the user's formats; the text stays English."""
 
 from datetime import UTC, date, datetime
 from typing import Any
@@ -67,8 +67,8 @@ def test_exports_are_the_same_in_every_format(as_viewer: Client, url: str) -> No
 
 
 def test_formats_cost_no_query(as_viewer: Client, django_assert_max_num_queries: Any) -> None:
-    shell_state()  # counted once for the pages of a while
-    # The session, the user, two of their rights, the feed, the count of the bell, and the views.
+    shell_state()  # counts once; the page below uses the cache
+    # The session, the user, two queries for permissions, the feed, the bell's count, and the views.
     with django_assert_max_num_queries(7):
         as_viewer.get("/accounts/password/")
 

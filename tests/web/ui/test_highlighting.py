@@ -1,4 +1,4 @@
-"""Highlighted JSON and code: nothing lost, nothing run."""
+"""Highlighted JSON and code lose nothing and run nothing."""
 
 import json
 from html.parser import HTMLParser

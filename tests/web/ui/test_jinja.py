@@ -1,4 +1,4 @@
-"""Jinja2 templates call their methods, and an undefined name is an error."""
+"""Jinja2 templates call methods with parentheses, and an undefined name is an error."""
 
 import inspect
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from tests.support.templates import environment
 
 FOLDER = BASE_DIR / "templates"
 TEMPLATES = sorted({*FOLDER.rglob("*.html")} - {*(FOLDER / "django").rglob("*.html")})
-"""Those of our own pages: in django/ are templates of Django's admin."""
+"""Templates of our own pages; django/ has templates of Django's admin."""
 DJANGO = (AnonymousUser, BaseForm, BoundField, HttpRequest, QueryDict)
 
 
@@ -31,8 +31,8 @@ def parsed(path: Path) -> nodes.Template:
 
 
 def methods() -> set[str]:
-    """Return the names that are methods wherever they are: of our classes, and of Django's."""
-    import_module(settings.ROOT_URLCONF)  # and with it every view's module
+    """Return names that are always methods, in our classes and in Django's."""
+    import_module(settings.ROOT_URLCONF)  # imports every view's module
     names: set[str] = set()
     values: set[str] = set()
     for cls in {*our_classes(), *apps.get_models(), *DJANGO}:

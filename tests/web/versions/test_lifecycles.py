@@ -1,4 +1,4 @@
-"""The lifecycle of a version: every date once, in time order; gaps listed, nothing guessed."""
+"""The lifecycle of a version has every date once, in order; gaps are listed, nothing is guessed."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise

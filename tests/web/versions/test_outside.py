@@ -1,4 +1,4 @@
-"""The history marks the versions that were published outside Pressroom."""
+"""The history marks versions that were published outside Pressroom."""
 
 from datetime import timedelta
 from typing import Any
@@ -24,7 +24,7 @@ def _two_versions(fake_service: FakeService) -> None:
 
 
 def rows(client: Client) -> dict[str, str]:
-    """Return the text of each row by the id of its version."""
+    """Return the text of each row by version id."""
     parts = get(client, "version-list").split('<li id="row-')[1:]
     return {part.split('"', 1)[0]: text(f"<li {part}") for part in parts}
 

@@ -1,4 +1,4 @@
-"""Dates of a service whose clock differs from ours."""
+"""Dates from a service whose clock differs from ours."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ Serve = Callable[..., None]
 
 @pytest.fixture
 def serve(fake_service: FakeService) -> Serve:
-    """Return a function that has the service return a latest version, by its own clock."""
+    """Return a function that sets the service's latest version and how far its clock is ahead."""
 
     def serve(*, ahead: timedelta | None = None, **latest: Any) -> None:
         def answer(request: httpx.Request) -> httpx.Response:
@@ -68,7 +68,7 @@ def test_dates_are_compared_with_the_services_own_clock(
     assert note in seen
     assert "in the future" not in seen
     assert note in overview(as_viewer)
-    # By the same clock, it is not late.
+    # By the service's own clock, it isn't late.
     assert "Queued Version 2" not in overview(as_viewer)
 
 

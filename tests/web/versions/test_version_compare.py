@@ -1,4 +1,4 @@
-"""Two versions compared by word and by field, at a URL that can be shared."""
+"""Two versions compared by word and by field, at a shareable URL."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def three(fake_service: FakeService) -> FakeService:
-    """The service has version 1 live and 3 as the latest; the ledger has version 2."""
+    """The service has version 1 as live and 3 as latest; the ledger has version 2."""
     second = wire.version(supplementaryContext="Runs 70 trucks.")
     record_version("page_1", AudienceVersion.model_validate(second))
     latest = wire.version(
@@ -293,7 +293,7 @@ def test_a_version_in_progress_is_followed_until_settled(
     clock.advance(3)
     page.refresh()
     assert not page.is_moving
-    # The same two versions, whichever is live by now.
+    # The page compares the same two versions, whichever is live.
     facts = text(page.html.split('id="compare-facts"')[1])
     assert "Field Version 1 Version 2" in facts
     assert "Queued" not in page.text

@@ -23,7 +23,7 @@ from dashboard.embedded_api.people_import import PeopleImport
 from dashboard.texts import escape_formula
 
 MAX_LISTED = 20
-"""Rejected lines on standard error; `--report` has all."""
+"""Number of rejected lines on standard error. `--report` has all of them."""
 
 
 class Command(BaseCommand):
@@ -68,7 +68,7 @@ class Command(BaseCommand):
 
     @contextmanager
     def _rejects(self, report: str | None) -> Iterator[Callable[[RejectedLine], None]]:
-        """Return what receives rejected lines: a CSV file, or the first ones on standard error."""
+        """Yield a function that writes rejected lines to the report, or the first to stderr."""
         if report is None:
             listed: list[int] = []
 

@@ -1,4 +1,4 @@
-"""`manage.py load_sample_data`: the service's part of the demo, without its accounts."""
+"""`manage.py load_sample_data`: load the demo's data into the service, without accounts."""
 
 from argparse import ArgumentTypeError
 from typing import Any

@@ -16,11 +16,12 @@ from dashboard.releases.holding import hold_restored
 class Command(BaseCommand):
     """Make new operation keys differ from all earlier ones, void requests, and hold releases.
 
-    A publish's key counts the recorded publishes. A restored database lacks the latest ones, so
-    their keys would repeat, and the service would take a new publish for one already done. What a
-    release has sent after the backup is not on record either, so a person decides on the rest. Nor
-    is it known who published what went live since: the next read marks it as first seen after a
-    restore. What was to be delivered when the backup was made is not sent a second time.
+    The key of a publish counts the recorded publishes. A restored database lacks the latest ones,
+    so their keys would repeat, and the service would take a new publish for an earlier one. The
+    database also lacks what releases have sent since the backup, so a person decides how they
+    continue. Nobody knows who published the versions that went live since then: the next read marks
+    them as first seen after a restore. Deliveries that were due at the time of the backup are
+    dropped, because they may have been sent.
     """
 
     help = (
@@ -32,7 +33,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         note_restore()
         Presence.objects.all().delete()
-        # Before releases are held: their owners are to be notified of that.
+        # Drop before holding releases: the notices to their owners must not be dropped.
         dropped = drop_restored()
         dropped_events = import_string(settings.DROPPED_AFTER_RESTORE)()
         held, void = hold_restored(), void_restored()

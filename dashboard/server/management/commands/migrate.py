@@ -1,4 +1,4 @@
-"""`manage.py migrate`: Django's own, with an error message if the database can't be written."""
+"""`manage.py migrate`: Django's command, with a clear error if the database can't be written."""
 
 from typing import Any
 

@@ -13,12 +13,12 @@ from dashboard.accounts.overview import ENCRYPTED_FIELDS
 from dashboard.encryption import DecryptionError, EncryptedText, reencrypt
 
 BATCH_SIZE = 500
-"""Rows that are locked together, so that the dashboard never waits long for one of them."""
+"""Rows locked at a time: few enough that the dashboard never waits long for one of them."""
 MAX_NAMED = 20
 
 
 class Command(BaseCommand):
-    """Encrypt second factors, and all columns of EncryptedText, with the current SECRET_KEY."""
+    """Encrypt second factors and all EncryptedText columns with the current SECRET_KEY."""
 
     help = (
         "Re-encrypt all secrets after SECRET_KEY has changed: second factors, and the secrets that "
@@ -45,7 +45,7 @@ class Command(BaseCommand):
 
 @transaction.atomic
 def _reencrypt_factor(number: int) -> bool:
-    """Encrypt a second factor; return whether it could be decrypted."""
+    """Re-encrypt a second factor; return whether it could be decrypted."""
     row = Authenticator.objects.select_for_update().get(pk=number)
     name = ENCRYPTED_FIELDS[row.type]
     try:
@@ -57,7 +57,7 @@ def _reencrypt_factor(number: int) -> bool:
 
 
 def _reencrypt_column(column: "Field[Any, Any]") -> list[str]:
-    """Re-encrypt a column in batches; name the secrets that can't be decrypted."""
+    """Re-encrypt a column in batches; return the names of secrets that can't be decrypted."""
     model = column.model
     numbers = list(model._default_manager.order_by("pk").values_list("pk", flat=True))
     lost: list[object] = []

@@ -22,7 +22,7 @@ _logger = logging.getLogger(__name__)
 
 class Command(BaseCommand):
     help = "Serve the dashboard with gunicorn, after checking settings and migrations."
-    # Run in `handle`, which reports each finding in one sentence.
+    # `handle` runs the checks, and reports each finding in one sentence.
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -58,20 +58,20 @@ class Command(BaseCommand):
                 ", ".join(unreadable),
             )
 
-        # A socket that systemd opened takes the place of host and port.
+        # A socket opened by systemd replaces host and port.
         is_activated = os.environ.get("LISTEN_PID") == str(os.getpid())
         where = "the socket of systemd" if is_activated else f"http://{host}:{port}/"
 
         def announce() -> None:
             self.stdout.write(f"Pressroom is running on {where}. Press Ctrl+C to stop.")
-            # In a pipe or a file, the line would stay in the buffer for as long as the server runs.
+            # In a pipe or a file, the line would stay in the buffer until the server stops.
             self.stdout.flush()
 
         serve(host, port, processes, threads, has_worker=has_worker, on_ready=announce)
 
 
 def count(text: str) -> int:
-    """Return a number for an option. Raises ArgumentTypeError, as do the others."""
+    """Return a number of 1 or more. Raises ArgumentTypeError, as do `port` and `host`."""
     number = _whole(text)
     if number < 1:
         raise ArgumentTypeError(f"{text} must be 1 or more")
@@ -79,7 +79,7 @@ def count(text: str) -> int:
 
 
 def port(text: str) -> int:
-    """Return a port; 0 is refused, as it would be another one at each start."""
+    """Return a port. 0 is rejected: the port would differ at each start."""
     number = _whole(text)
     if not 1 <= number <= LAST_PORT:
         raise ArgumentTypeError(f"{text} must be from 1 to {LAST_PORT}")

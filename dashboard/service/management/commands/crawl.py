@@ -21,9 +21,9 @@ from dashboard.work.claims import Claim, ClaimLostError
 
 
 class Command(BaseCommand):
-    """Read everything once. Safe beside the dashboard, and from cron.
+    """Read everything once. Safe to run from cron and while the dashboard runs.
 
-    It takes over from a worker, or another command, that is crawling.
+    It takes over from a worker or another command that is crawling.
     """
 
     help = "Load every page and its audiences once, so that search covers them all."
@@ -38,7 +38,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, rate: float, verbosity: int, **options: Any) -> None:
-        """Crawl; raises CommandError, so that the exit code is 1, if something was not read."""
+        """Crawl. Raises CommandError if something was not read, so that the exit code is 1."""
         clock.measure()
         process_id = f"{socket.gethostname()[:40]}-{os.getpid()}"
         claim = take_crawl(process_id, clock.now())

@@ -1,4 +1,4 @@
-"""The nested forms of a page to be created. Source: spec, Create page."""
+"""The nested forms of a new page. Source: spec, Create page."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +21,7 @@ from dashboard.web.ui.markup import PAGE_TYPES
 
 
 class ActionForm(NestedForm):
-    """An action button. The spec requires all its fields, which may be empty texts."""
+    """An action button. The spec requires all its fields, but they may be empty texts."""
 
     wire_model = ActionRequest
     noun = "Action"
@@ -131,7 +131,7 @@ class BasicsForm(NestedForm):
 
 
 class MetadataForm(NestedForm):
-    """The metadata of a new page; the spec has no pictures here."""
+    """The metadata of a new page. The spec has no images here."""
 
     title = SingleLineField(label="Title")
     description = SingleLineField(label="Description")
@@ -163,14 +163,14 @@ class MetadataForm(NestedForm):
         ]
 
     def request(self) -> MetadataRequest | None:
-        """Return the metadata to send, or None if nothing was typed."""
+        """Return the metadata to send; None if nothing was typed."""
         body = {name: value for name, value in self.cleaned_data.items() if value}
         return MetadataRequest(**body) if body else None
 
 
 @dataclass(frozen=True)
 class FieldGroup:
-    """Fields in a fold, which is open once one of them has a value."""
+    """Fields in a fold, which is open if one of them has a value or an error."""
 
     label: str
     fields: list[forms.BoundField]
