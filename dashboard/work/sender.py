@@ -1,8 +1,9 @@
-"""The one sender of webhooks to others: a few at a time, so that a slow receiver delays few.
+"""The sender of all webhooks. It sends a few at a time, so that a slow receiver delays few.
 
-At most one is sent at once to a host, and of an owner. Teams, persons and subscriptions have places
-of their own. A host that was just slow or silent comes after all others, and leaves them a place.
-That is so in each process; a message is claimed, so that of several processes one sends it.
+At most one message at a time goes to a host, and at most one is sent for an owner. Teams, persons
+and subscriptions have separate places. A host that was recently slow or silent comes last, and
+leaves a place to others. These limits apply to each process. A message is claimed, so that only one
+process sends it.
 """
 
 import logging
@@ -20,21 +21,21 @@ from django.db import connection
 from dashboard.work.tasks import close_lost_connections
 
 PLACES = 3
-"""Receivers of a kind that are sent to at once. Source: our choice, as all limits here."""
+"""Receivers of one kind that are served at once. Source: our choice, like all limits here."""
 MAX_SLOW = 2
-"""Of these, at hosts that were just slow."""
+"""How many of them may be at hosts that were recently slow."""
 SLOW_S, SLOW_FOR_S = 2.0, 600.0
-"""A host that takes longer than the first is slow for the second, or until it is quick again."""
+"""A host that takes longer than SLOW_S is slow for SLOW_FOR_S, or until it is quick again."""
 ASIDE_S = 60.0
-"""How long an owner's messages wait after one could not even be claimed."""
+"""Seconds that an owner's messages wait after one could not even be claimed."""
 CHECK_S = 1.0
-"""Between two checks for what has become due while others are sent."""
+"""Seconds between two checks for due messages while others are being sent."""
 
 _logger = logging.getLogger("dashboard.worker")
 
 
 class OwnerKind(StrEnum):
-    """Whose receiver it is; in this order they are chosen."""
+    """Whose receiver it is. Receivers are chosen in this order."""
 
     TEAM, SUBSCRIPTION, PERSON = "1 team", "2 subscription", "3 person"
 
@@ -58,26 +59,27 @@ class DueReceiver:
 
 Due: TypeAlias = Callable[[], Iterable[DueReceiver]]
 Send: TypeAlias = Callable[[DueReceiver], object]
-"""Send the next message to a receiver, and record what became of it."""
+"""Sends the next message to a receiver and records the result."""
 
 
 class Sender:
-    """Chooses whom to send to next, for all kinds of webhooks of a process."""
+    """Chooses the next receiver, for all kinds of webhooks of a process."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._served: list[DueReceiver] = []
         self._slow_until: dict[str, float] = {}
-        """By host; on the monotonic clock, as the next."""
+        """When a host stops being slow, by host, on the monotonic clock."""
         self._aside_until: dict[str, float] = {}
-        """By owner."""
+        """When an owner's messages are sent again, by owner, on the monotonic clock."""
 
     def run(self, due: Due, send: Send, stop: Event) -> None:
         threads: list[Thread] = []
         try:
             while not stop.is_set():
                 receivers = list(due())
-                while receiver := self._take(receivers):
+                while not stop.is_set() and (receiver := self._take(receivers)):
+                    receivers.remove(receiver)
                     thread = Thread(target=self._serve, args=(receiver, due, send, stop))
                     threads.append(thread)
                     thread.start()
@@ -157,4 +159,3 @@ def _note(until: dict[str, float], name: str, seconds: float, now: float) -> Non
 
 
 SENDER = Sender()
-"""The sender of this process."""

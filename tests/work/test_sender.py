@@ -1,4 +1,4 @@
-"""Webhooks are sent a few at a time, so that a slow receiver delays few others."""
+"""Webhooks are sent a few at a time, so that slow receivers delay few others."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -23,7 +23,7 @@ def receiver(number: int, **columns: Any) -> DueReceiver:
 
 
 class Outbox:
-    """What is due, one message to each receiver, and who is being sent to."""
+    """Due messages, one per receiver, and the receivers whose sending has begun."""
 
     def __init__(self, *receivers: DueReceiver) -> None:
         self.waiting = list(receivers)
@@ -56,7 +56,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
     raise AssertionError("It did not happen.")
 
 
-def test_silent_receivers_of_persons_delay_nobody_else() -> None:
+def test_silent_receivers_delay_no_other_messages() -> None:
     outbox, stop = Outbox(*map(receiver, range(8))), Event()
     outbox.silent = set(range(8))
     thread = Thread(target=Sender().run, args=(outbox.due, outbox.send, stop))
