@@ -21,28 +21,28 @@ from whitenoise.storage import (  # type: ignore[import-untyped]
 from dashboard.server.apps import StaticFilesConfig
 
 DIGEST_FILE = "sources.digest"
-"""In STATIC_ROOT: the digest of the sources that the files there were made from."""
+"""File in STATIC_ROOT with the digest of the sources of the collected files."""
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """A file that imports other files, its parts, and is served as one with them."""
+    """A file that imports other files, its parts, and is served together with them as one file."""
 
     name: str
     imports: re.Pattern[str]
     """Matches an import; its group `part` is the part's name, relative to the bundle."""
     enclose: Callable[[str, re.Match[str]], str]
-    """Returns what takes the place of an import, from the part's text and the match."""
-    comment: re.Pattern[str]
-    """Matches a comment that has lines of its own: 3 KB of a first page that no browser needs."""
+    """Returns the replacement of an import, from the part's text and the match."""
+    left_out: re.Pattern[str]
+    """Matches comments, and the indentation of a style sheet: 4 KB of a first page."""
 
     def merge(self, text: str, read: Callable[[str], str]) -> str:
-        """Return the bundle's text with each part in place of its import, without comments.
+        """Return the bundle's text with each part in place of its import, without `left_out`.
 
-        `read` returns the text of a part by its name. Parts name no file but other parts.
+        `read` returns the text of a part by its name. Parts refer to no files except other parts.
         """
         whole = self.imports.sub(lambda match: self.enclose(read(match["part"]), match), text)
-        return self.comment.sub("", whole)
+        return self.left_out.sub("", whole)
 
     def parts(self, text: str) -> list[str]:
         return [match["part"] for match in self.imports.finditer(text)]
@@ -52,10 +52,10 @@ class Bundle:
 
 
 def _as_block(module: str) -> str:
-    """Return a module of the script as a block; what it exports becomes constants of the script.
+    """Return a module of the script as a block; its exports become constants of the script.
 
-    A module is strict: what a block declares, functions too, is that block's own. What it imports
-    is above it in the script.
+    Modules are strict, so everything that a block declares, functions included, stays local to it.
+    The modules that it imports are above it in the script.
     """
     text = re.sub(r'^import \{[^}]+\} from "[^"]+";\n', "", module, flags=re.MULTILINE)
     text, count = EXPORT.subn(r"\1", text)
@@ -70,19 +70,19 @@ SHEET = Bundle(
     "css/app.css",
     re.compile(r'@import "(?P<part>[^"]+)"(?: layer\((?P<layer>[\w-]+)\))?;'),
     lambda text, match: f"@layer {match['layer']} {{\n{text}}}" if match["layer"] else text,
-    re.compile(r"^[ \t]*/\*[^*]*\*/\n", re.MULTILINE),
+    re.compile(r"^[ \t]*/\*[^*]*\*/\n|^[ \t]+", re.MULTILINE),
 )
 ADMIN_SHEET = replace(SHEET, name="css/admin.css")
 SCRIPT = Bundle(
     "js/app.js",
     re.compile(r'^import "(?P<part>[^"]+)";$', re.MULTILINE),
     lambda text, _match: _as_block(text),
-    re.compile(r"^[ \t]*//.*\n", re.MULTILINE),
+    re.compile(r"^[ \t]*//.*\n|(?<=[;,{]) // .*$", re.MULTILINE),
 )
 
 
 class StaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # it has no types
-    """WhiteNoise's storage, with the style sheet and the script in one file each."""
+    """WhiteNoise's storage, with the style sheet and the script bundled into one file each."""
 
     def post_process(self, paths: dict[str, Any], **options: Any) -> Iterator[Any]:
         """Hash and compress the bundles and the other files, and record their sources."""
@@ -123,9 +123,9 @@ def _read(name: str, paths: dict[str, Any]) -> str:
 def collect_static() -> None:
     """Run collectstatic if the collected files are missing or made from other sources.
 
-    One process at a time: it deletes what another is about to compress.
+    A lock admits one process at a time: a second one would delete what the first compresses.
     """
-    # In a container nothing may be writable, not even a lock.
+    # In a container perhaps nothing is writable, not even a lock.
     if _is_collected():
         return
     with Path(f"{settings.STATIC_ROOT}.lock").open("w") as lock:

@@ -15,8 +15,8 @@ from dashboard.server.static_files import ADMIN_SHEET, EXPORT, SCRIPT, SHEET, Bu
 
 SOURCE = BASE_DIR / "static"
 MOST_COMPRESSED_BYTES = 10_000
-"""Of all CSS together, as browsers get it. Our choice: the first page as a whole is weighed in
-tests/browser/weight.py."""
+"""Limit for all CSS together, as browsers get it. Source: our choice. tests/browser/weight.py
+limits the first page as a whole."""
 
 
 def parts_of(bundle: Bundle) -> dict[str, str]:
@@ -36,6 +36,24 @@ def test_script_imports_are_replaced_by_bundled_blocks() -> None:
     script = '// import "./a.js";\nimport "./a.js";\nimport "./b.js";\n'
     whole = "{\nconst a = 1;\n}\n{\nconst a = 2;\n}\n"
     assert SCRIPT.merge(script, files.__getitem__) == whole
+
+
+@pytest.mark.parametrize(
+    ("bundle", "source", "served"),
+    [
+        (
+            SHEET,
+            "/* a */\na {\n  /* b\n     c */\n  top: 0; /* d */\n}\n",
+            "a {\ntop: 0; /* d */\n}\n",
+        ),
+        (SCRIPT, '// a\nopen("x // y"); // b\n  // c\nclose();\n', 'open("x // y");\nclose();\n'),
+        (SCRIPT, "f(`\n  a`, // b\n  true);\n", "f(`\n  a`,\n  true);\n"),
+    ],
+)
+def test_comments_and_the_indentation_of_styles_are_left_out(
+    bundle: Bundle, source: str, served: str
+) -> None:
+    assert bundle.merge(source, {}.__getitem__) == served
 
 
 def test_the_parts_of_our_sheet_name_no_other_file() -> None:
@@ -76,18 +94,26 @@ def test_modules_import_only_what_those_above_them_export() -> None:
     assert len(names) == len({*names}) > 5
 
 
-def test_the_parts_of_our_script_can_stand_in_blocks() -> None:
+def test_parts_of_our_script_fit_in_blocks() -> None:
     parts = parts_of(SCRIPT)
     assert len(parts) > 10
-    # What a block can't hold, and what would reach out of it.
+    # What a block can't contain, and what would leak out of it.
     outside = re.compile(r"^(import|export|await|return|var)\b|\bimport\(", re.MULTILINE)
     texts = {name: EXPORT.sub("", IMPORT.sub("", text)) for name, text in parts.items()}
     assert [name for name, text in texts.items() if outside.search(text)] == []
 
 
 OF_SOME_PAGES = {"css/admin.css", "css/notification-settings.css", "css/releases.css"}
-OF_SOME_PAGES |= {"js/releases.js", "js/page-form.js"}
-"""Linked by the templates of the pages that need them, so that the others stay light."""
+OF_SOME_PAGES |= {
+    "css/preview.css",
+    "js/preview.js",
+    "css/review.css",
+    "css/segments.css",
+    "js/desk.js",
+}
+OF_SOME_PAGES |= {"js/page-form.js", "css/segments.css"}
+OF_SOME_PAGES |= {"css/comments.css", "js/comments.js"}
+"""Files that only the templates of certain pages link, so that other pages stay small."""
 
 
 @pytest.mark.parametrize("bundle", [SHEET, SCRIPT], ids=lambda bundle: bundle.name)
@@ -103,7 +129,7 @@ def test_what_is_no_part_is_linked_by_a_page() -> None:
     assert [name for name, link in links.items() if not any(call in pages for call in link)] == []
 
 
-def test_each_is_served_as_one_file(settings: Any, tmp_path: Path) -> None:
+def test_each_bundle_is_one_file(settings: Any, tmp_path: Path) -> None:
     others = Path(finders.find("mfa/js/webauthn-json.js") or "").parent
     settings.STATIC_ROOT = tmp_path
     settings.STATICFILES_DIRS = [SOURCE, ("mfa/js", others)]
@@ -116,7 +142,7 @@ def test_each_is_served_as_one_file(settings: Any, tmp_path: Path) -> None:
         served = (tmp_path / staticfiles_storage.stored_name(bundle.name)).read_text()
         assert bundle.parts(served) == []
         parts = [*parts_of(bundle).values()]
-        lines = {line for text in parts for line in bundle.comment.sub("", text).splitlines()}
+        lines = {line for text in parts for line in bundle.left_out.sub("", text).splitlines()}
         lines = {line for line in lines if not IMPORT.fullmatch(line)}
         assert [line for line in lines if EXPORT.sub(r"\1", line) not in served] == []
     sheet = (tmp_path / staticfiles_storage.stored_name(SHEET.name)).read_bytes()
