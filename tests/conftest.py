@@ -2,12 +2,13 @@
 
 import gc
 import os
-import sqlite3
+import shutil
 import time
 from collections.abc import Generator, Iterator
-from contextlib import closing
 from datetime import timedelta
+from pathlib import Path
 from random import Random, randrange
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -45,7 +46,7 @@ from tests.support.scheduling import (
 )
 from tests.support.secrets_watch import no_secret_in_the_log
 
-# No deadline and no `too_slow`: the time of an example depends on the load of the machine.
+# No deadline and no `too_slow`, as the time of an example depends on the machine's load.
 hypothesis_settings.register_profile(
     "exhaustive",
     max_examples=500,
@@ -53,7 +54,7 @@ hypothesis_settings.register_profile(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-# Of each property the same few examples in every run.
+# The same few examples of each property in every run.
 hypothesis_settings.register_profile(
     "small",
     hypothesis_settings.get_profile("exhaustive"),
@@ -64,7 +65,7 @@ hypothesis_settings.register_profile(
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Offer all cells of the matrices and more random input, or a certain sample."""
+    """Add options for all cells of the matrices and more random input, or for a certain sample."""
     group = parser.getgroup("pressroom")
     group.addoption(
         "--exhaustive",
@@ -82,19 +83,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture(scope="session")
+def django_db_keepdb(django_db_keepdb: bool) -> bool:
+    """Use the SQLite file that `django_db_modify_db_settings` made, and leave it to be removed."""
+    return django_db_keepdb or connection.vendor == "sqlite"
+
+
+@pytest.fixture(scope="session")
 def django_db_modify_db_settings(
-    django_db_modify_db_settings_parallel_suffix: None, request: pytest.FixtureRequest
+    django_db_modify_db_settings_parallel_suffix: None,
 ) -> Iterator[None]:
-    """Let a worker's database in memory begin migrated, which takes 2.6 s of processor time."""
-    if connection.vendor != "sqlite" or not hasattr(request.config, "workerinput"):
+    """Start with a migrated copy, as migrating takes 2.6 s of processor time.
+
+    It is a file, as in production: threads that share a database in memory don't wait for each
+    other's locks, and the second one fails.
+    """
+    if connection.vendor != "sqlite":
         yield
         return
-    # The name that Django gives it; it exists for as long as a connection is open.
-    name = "file:memorydb_default?mode=memory&cache=shared"
-    with closing(sqlite3.connect(name, uri=True)) as database:
-        with closing(sqlite3.connect(migrated_database())) as migrated:
-            migrated.backup(database)
+    with TemporaryDirectory() as folder:
+        database = Path(folder) / "tests.sqlite3"
+        shutil.copy(migrated_database(), database)
+        connection.settings_dict["TEST"]["NAME"] = str(database)
         yield
+        connection.close()
 
 
 @pytest.fixture(autouse=True)
@@ -119,7 +130,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def _measured_by_the_test() -> Iterator[None]:
-    """Let no new connection measure the clock, which is stopped, or the next test be corrected."""
+    """Keep new connections from measuring the stopped clock; reset the correction afterwards."""
     connection_created.disconnect(database_clock.measure)
     yield
     database_clock.correct_by(timedelta())
@@ -128,7 +139,7 @@ def _measured_by_the_test() -> Iterator[None]:
 
 @pytest.fixture
 def receiver(settings: Any) -> Iterator[HookReceiver]:
-    """A real receiver of webhooks, running."""
+    """A running, real receiver of webhooks."""
     settings.WEBHOOKS_TO_LOOPBACK = True
     with running_receiver() as receiver:
         yield receiver
@@ -143,7 +154,7 @@ def fake_service(settings: Any) -> FakeService:
 
 
 def person(name: str, *groups: str) -> User:
-    """Create a user in those groups, with the name as password."""
+    """Create a user in those groups, with their name as password."""
     user = User.objects.create_user(name, password=name)
     user.groups.set(Group.objects.filter(name__in=groups))
     return user
@@ -168,10 +179,10 @@ def ada(db: None) -> User:
 
 
 def logged_in(user: User) -> Client:
-    """Return a test client that is logged in as the user, by a session that has just begun.
+    """Return a test client with a new session of the user.
 
-    Tests of log-in use the form; `force_login` would take a third of a small test, as it tells all
-    who listen for log-ins.
+    Tests of sign-in use the form. `force_login` would take a third of a small test, as it runs all
+    receivers of the login signal.
     """
     now = int(time.time())
     session = SessionStore()
@@ -210,7 +221,7 @@ def as_administrator(ada: User) -> Client:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the size of the run; the main process also begins it and draws the sample."""
+    """Choose the size of the run. The main process also prepares it and draws the sample."""
     exhaustive = config.getoption("exhaustive")
     hypothesis_settings.load_profile("exhaustive" if exhaustive else "small")
     if hasattr(config, "workerinput"):
@@ -223,16 +234,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_configure_node(node: WorkerController) -> None:
-    """Let a worker take the sample of the main process."""
+    """Give a worker the sample of the main process."""
     node.workerinput["matrix_seed"] = node.config.option.matrix_seed
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Spare the garbage collector what is imported and collected, as all of it is needed.
+    """Keep the garbage collector away from imported modules and collected tests.
 
-    It would go through these million objects again and again, for an eighth of the run. Of what
-    tests make little is garbage in cycles: it is looked for a tenth as often, for 4 % of the run.
+    Going through these million objects again and again takes an eighth of the run. Tests leave
+    little cyclic garbage, so it is collected a tenth as often, which saves 4 % of the run.
     """
     gc.disable()
     try:
@@ -244,7 +255,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """End the run, in the main process only."""
+    """Clean up after the run, in the main process only."""
     if not hasattr(config, "workerinput"):
         drop_prepared()
         shared_files.end()
@@ -254,14 +265,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_runtest_teardown(
     item: pytest.Item, nextitem: pytest.Item | None
 ) -> Generator[None, object, object]:
-    """Restore what migrations have added, as Django empties all tables after a test that commits.
+    """Restore the rows of migrations, as Django empties all tables after a test that commits.
 
-    Django has such tests run last, but a worker may get what others left over. Nothing documented
-    does this: `serialized_rollback` restores before a test that commits, not before any other, and
+    Django runs such tests last, but a worker may take over other files afterwards. No documented
+    API does this: `serialized_rollback` restores only before a test that commits, and
     pytest-django's blocker is a fixture, which a hook can't request.
     """
     result = yield
-    # Without a next one, the database is gone.
+    # After the last test, the database is gone.
     needs_it = nextitem is not None and not has_own_transactions(nextitem)
     if needs_it and has_own_transactions(item):
         with item.config.stash[blocking_manager_key].unblock():
@@ -277,9 +288,9 @@ def has_own_transactions(item: pytest.Item) -> bool:
 
 
 def depends_on_the_database(item: pytest.Item) -> bool:
-    """Tell whether a test uses the suite's database.
+    """Return whether a test uses the suite's database.
 
-    A server that a test starts has its own.
+    A server that a test starts has its own database.
     """
     return item.get_closest_marker("same_on_any_database") is None and (
         item.get_closest_marker("django_db") is not None
@@ -289,9 +300,9 @@ def depends_on_the_database(item: pytest.Item) -> bool:
 
 
 def on_another_database(items: list[pytest.Item], seed: int | None) -> list[pytest.Item]:
-    """Return the tests that may fail there alone; of those of pages, with a seed, every fourth.
+    """Return the tests that may fail on one database only. A seed samples a quarter of web tests.
 
-    What a page reads and records has tests of its own, all of which are among them.
+    Other tests cover what a page reads and records, and all of them are included.
     """
     depending = [item for item in items if depends_on_the_database(item)]
     pages = [item for item in depending if item.nodeid.startswith("tests/web/")]
@@ -302,7 +313,7 @@ def on_another_database(items: list[pytest.Item], seed: int | None) -> list[pyte
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect what the sample leaves out, and what TEST_DATABASE_URL changes nothing for."""
+    """Deselect tests outside the sample, and those that don't depend on TEST_DATABASE_URL."""
     kept = items
     seed = None if config.getoption("exhaustive") else config.option.matrix_seed
     if seed is not None:
@@ -317,22 +328,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_xdist_auto_num_workers() -> int | None:
-    """Use two workers more than there are cores, as many a test waits for a server or a browser.
+    """Use more workers than cores, as many tests wait for a server or a browser.
 
-    Those two have no dashboard and no browser: see `FileScheduling`.
+    The additional workers start no dashboard and no browser: see `FileScheduling`.
     """
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
-        return None  # pytest-xdist reads it.
+        return None  # pytest-xdist reads it itself.
     return (os.cpu_count() or 1) + WITHOUT_BROWSER
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FileScheduling:
-    """Use our own scheduler."""
+    """Return our own scheduler."""
     return FileScheduling(config, log)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Report which sample of the matrices ran, and their sizes, as `record_property` notes them."""
+    """Report the sample of the matrices that ran, and the sizes that `record_property` noted."""
     if not config.getoption("exhaustive"):
         seed = config.option.matrix_seed
         terminalreporter.write_line(f"matrices: a sample; --matrix-seed {seed} repeats it")

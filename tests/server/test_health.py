@@ -98,14 +98,14 @@ def test_the_files_of_migrations_are_read_once(
         MigrationLoader(None)
     assert any(folder.endswith("migrations") for folder in listed), "what a reading looks like"
     with folders_listed() as listed, django_assert_num_queries(4):
-        # Is there a table of migrations, what is in it, is there a worker, is one needed.
+        # Whether the migrations table exists, its rows, whether a worker runs and is needed.
         assert client.get("/health/ready").status_code == 200
     assert listed == []
 
 
 @contextmanager
 def folders_listed() -> Iterator[list[str]]:
-    """Collect the folders whose files are listed meanwhile."""
+    """Yield a list that collects the folders listed during the block."""
     listed: list[str] = []
     _LISTENERS.append(listed)
     try:
@@ -168,9 +168,7 @@ def test_a_rejected_key_is_logged(client: Client, fake_service: FakeService) -> 
 
 
 @pytest.mark.django_db
-def test_a_service_that_fails_is_told_and_asked_nothing(
-    client: Client, fake_service: FakeService
-) -> None:
+def test_a_failing_service_gets_no_calls(client: Client, fake_service: FakeService) -> None:
     fake_service.answers(500)
     with pytest.raises(ServerError):
         publishing_client().people.list()

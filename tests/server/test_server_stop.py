@@ -1,4 +1,4 @@
-"""A server that gets SIGTERM finishes its responses, and accepts no new connections."""
+"""A server that gets SIGTERM finishes its responses and accepts no new connections."""
 
 import json
 import signal
@@ -19,7 +19,7 @@ TOKEN = "a-token-of-the-tests"
 
 
 class SlowService(PublishingService):
-    """Answers a publish only when the test lets it."""
+    """Responds to a publish only when the test lets it."""
 
     def __init__(self) -> None:
         super().__init__(way=self.holds)
@@ -32,7 +32,7 @@ class SlowService(PublishingService):
 
 
 def refuses_connections(dashboard: Running) -> bool:
-    """Whether nobody can connect any more, within a while."""
+    """Return whether new connections are refused within 30 seconds."""
     end = time.monotonic() + 30
     while time.monotonic() < end:
         try:
@@ -47,7 +47,7 @@ def refuses_connections(dashboard: Running) -> bool:
 def publish_while_it_stops(
     running: Running, browser: httpx.Client, service: SlowService, how: signal.Signals
 ) -> httpx.Response:
-    """Stop a server that waits for the response to a publish; return its response to the click."""
+    """Stop a server while it waits for the response to a publish; return its own response."""
     page = browser.get(ADDRESS)
     form = {name: hidden(page, name) for name in ("operation_key", "csrfmiddlewaretoken")}
     with ThreadPoolExecutor(1) as aside:
@@ -70,7 +70,7 @@ def assert_published_once(
 
 
 def test_a_publish_finishes_before_the_server_stops(tmp_path: Path) -> None:
-    """With Ctrl+C; the next test does so with SIGTERM."""
+    """Stops with Ctrl+C; the next test uses SIGTERM."""
     service = SlowService()
     with over_http(service) as service_url:
         dashboard = Dashboard(tmp_path, service_url)
@@ -86,7 +86,7 @@ def test_a_publish_finishes_before_the_server_stops(tmp_path: Path) -> None:
     assert_published_once(answer, dashboard, service)
 
 
-def test_two_processes_are_counted_and_end_as_one(tmp_path: Path) -> None:
+def test_two_processes_are_counted_and_stop_together(tmp_path: Path) -> None:
     service = SlowService()
     with over_http(service) as service_url:
         dashboard = Dashboard(tmp_path, service_url)

@@ -1,4 +1,4 @@
-"""A service that hangs does not take the dashboard down: a read is refused after a few failures."""
+"""A hanging service doesn't block the dashboard: after a few failures, reads fail at once."""
 
 import re
 import time
@@ -167,7 +167,7 @@ def test_hanging_calls_reject_later_ones(settings: Any) -> None:
         pass
 
 
-def test_slow_calls_hold_back_nobody(settings: Any, clock: Clock) -> None:
+def test_slow_calls_do_not_open_the_circuit(settings: Any, clock: Clock) -> None:
     settings.SERVICE_TIMEOUT_S = 2
     with ExitStack() as waiting:
         for _ in range(FAILURE_THRESHOLD):

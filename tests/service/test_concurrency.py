@@ -1,4 +1,4 @@
-"""Calls side by side: at once for a service elsewhere, in turn for one in this process."""
+"""Parallel calls: concurrent for a remote service, one by one for the built-in service."""
 
 import threading
 from typing import Any
@@ -37,7 +37,7 @@ def test_a_failed_call_raises_when_its_result_is_read(settings: Any) -> None:
         result()
 
 
-def test_a_call_nobody_waits_for_still_finishes(settings: Any) -> None:
+def test_an_abandoned_call_still_finishes(settings: Any) -> None:
     settings.SERVICE_TRANSPORT = None
     may_end = threading.Event()
     result = run_concurrently(lambda: may_end.wait(60))

@@ -1,4 +1,4 @@
-"""`manage.py crawl` reads everything once; a failure is reported and stops nothing else."""
+"""`manage.py crawl` reads everything once. A failure is reported and stops nothing else."""
 
 import re
 import time
@@ -12,18 +12,28 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import connection
 
-from dashboard.ledger.models import AudienceRecord, Crawl, PageRecord, VersionRecord
+from dashboard.ledger.feed import add
+from dashboard.ledger.models import (
+    AudienceRecord,
+    Crawl,
+    FeedEntry,
+    FeedKind,
+    PageRecord,
+    VersionRecord,
+)
 from dashboard.service.client import close_publishing_client
 from tests.service.pages_to_crawl import audience_json, page_json
 from tests.support import wire
 from tests.support.fake_service import Answer, FakeService
+from tests.support.feed import facts, poll_all
+from tests.support.interleaving import before_response, held_at
 from tests.support.many_audiences import ManyAudiences
 
 pytestmark = pytest.mark.django_db
 
 
 def paged_service(parts: list[dict[str, object]], broken: tuple[str, ...] = ()) -> Answer:
-    """Return an answering service: parts of the list of pages by cursor `1`, `2`, …"""
+    """Return a service with a list of pages in parts, which have the cursors `1`, `2`, …"""
 
     def answer(request: httpx.Request) -> httpx.Response:
         path = request.url.path
@@ -38,14 +48,14 @@ def paged_service(parts: list[dict[str, object]], broken: tuple[str, ...] = ()) 
 
 
 def crawl(**options: object) -> tuple[str, str]:
-    """Crawl, and return what was written to standard output and to standard error."""
+    """Crawl; return the standard output and the standard error."""
     out, err = StringIO(), StringIO()
     call_command("crawl", rate=1000, stdout=out, stderr=err, **options)
     return out.getvalue(), err.getvalue()
 
 
 def failing_crawl(match: str | None = None) -> str:
-    """Crawl with problems, and return what was written to standard error."""
+    """Run a crawl that fails; return the standard error."""
     err = StringIO()
     with pytest.raises(CommandError, match=match):
         call_command("crawl", rate=1000, stderr=err)
@@ -122,9 +132,9 @@ def test_an_unreadable_page_is_named_by_its_path(fake_service: FakeService) -> N
 def test_the_rate_of_calls_is_limited_and_reported(fake_service: FakeService) -> None:
     fake_service.answer = paged_service(two_parts())
     started, out = time.monotonic(), StringIO()
-    call_command("crawl", rate=10, stdout=out)
-    assert time.monotonic() - started >= (len(fake_service.sent) - 1) / 10
-    assert "calls per second: the limit is 10." in out.getvalue()
+    call_command("crawl", rate=5, stdout=out)
+    assert time.monotonic() - started >= (len(fake_service.sent) - 1) / 5
+    assert "calls per second: the limit is 5." in out.getvalue()
 
 
 def test_a_page_with_an_unchanged_date_is_read_again(fake_service: FakeService) -> None:
@@ -140,7 +150,7 @@ def test_calls_in_progress_follow_the_rate(settings: Any) -> None:
     service, together = ManyAudiences(), Barrier(4)
     for number in range(4):
         service.add(page_id=f"page_{number}")
-    # Each waits for three others: one after another, they would wait in vain.
+    # Each call waits for three others, which would fail one after another.
     service.before = lambda: service.paths[-1] == "/v0/pages" or together.wait(timeout=10)
     settings.SERVICE_TRANSPORT = None
     with service.served() as load:
@@ -168,11 +178,23 @@ def test_a_rate_limit_pauses_the_crawl(fake_service: FakeService) -> None:
     assert err == ""
 
 
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_a_slow_response_holds_back_no_changes(fake_service: FakeService) -> None:
+    """On PostgreSQL a transaction open for that long would hold back the feed for everybody."""
+    fake_service.answer = paged_service(two_parts())
+    cursor = poll_all(None).cursor
+    with held_at(before_response(fake_service, "/page_1/audiences"), crawl):
+        changes = poll_all(cursor)
+        assert ("audience", "page_0", "aud_0") in facts(changes.entries)
+        add(FeedEntry(kind=FeedKind.RELEASE, object_id="7"))
+        assert facts(poll_all(changes.cursor).entries) == [("release", "7")]
+
+
 def test_a_slow_service_is_named_as_the_reason(fake_service: FakeService) -> None:
     usual = paged_service(two_parts())
 
     def answer(request: httpx.Request) -> httpx.Response:
-        time.sleep(0.1)
+        time.sleep(0.25)
         return usual(request)
 
     fake_service.answer = answer
@@ -199,7 +221,7 @@ def test_a_large_first_crawl_updates_the_statistics(fake_service: FakeService) -
 
 
 def rows_by_statistics() -> int:
-    """Return how many audiences the database thinks that there are."""
+    """Return the number of audiences by the database's statistics."""
     table = AudienceRecord._meta.db_table
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":

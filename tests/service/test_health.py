@@ -1,4 +1,4 @@
-"""The service's health is of the calls that were made in the last sixty minutes."""
+"""The service's health covers the calls of the last sixty minutes."""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -49,7 +49,7 @@ def test_calls_count_for_an_hour() -> None:
         record_call(call(minutes_ago=minutes_ago))
     health = health_now()
     assert (len(health.minutes), health.active_minutes) == (MINUTES, 3)
-    # Oldest first; a minute may end between the calls and the look.
+    # Oldest first. A minute may end between the calls and the read.
     places = [place for place, minute in enumerate(health.minutes) if minute]
     expected = ((0, 1), (27, 28), (57, 58))
     assert all(place in expected for place, expected in zip(places, expected, strict=True))
@@ -60,7 +60,7 @@ def test_a_call_from_an_hour_ago_is_not_counted() -> None:
     assert health_now().is_responding is None
 
 
-def test_calls_of_one_minute_are_one_tally() -> None:
+def test_calls_within_a_minute_share_a_tally() -> None:
     for duration_ms in (10, 30, SLOW_MS + 1):
         record_call(call(minutes_ago=0, duration_ms=duration_ms))
     record_call(call(minutes_ago=0, error=ConnectError("The service was not reached.")))
@@ -76,23 +76,23 @@ def test_the_last_call_says_whether_it_answers() -> None:
 
 
 class CountedCache(LocMemCache):
-    """Counts what would be round trips to a shared cache."""
+    """Counts accesses, which would be round trips to a shared cache."""
 
     trips: Counter[str] = Counter()
 
     def get_many(self, keys: Any, version: int | None = None) -> dict[Any, Any]:
-        """Return what is cached of these; one trip."""
+        """Return the cached values; one trip."""
         self.trips["get_many"] += 1
         get = super().get
         return {key: value for key in keys if (value := get(key)) is not None}
 
     def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
-        """Return what is cached; one trip."""
+        """Return the cached value; one trip."""
         self.trips["get"] += 1
         return super().get(key, default, version)
 
     def set_many(self, data: Any, *args: Any, **kwargs: Any) -> list[Any]:
-        """Cache these; one trip."""
+        """Cache the values; one trip."""
         self.trips["set_many"] += 1
         for key, value in data.items():
             super().set(key, value, *args, **kwargs)
@@ -117,6 +117,6 @@ def test_a_call_costs_one_cache_read_and_write(
     assert len(fake_service.sent) == 3
     trips = CountedCache.trips
     assert trips["set"] + trips["set_many"] == 1
-    # One for each call, the usual times, the counts and the health in the sidebar, and the health
-    # written.
+    # One for each call, one for the usual times, two for the sidebar (counts and health), and one
+    # for writing the health.
     assert trips["get"] + trips["get_many"] <= 3 + 1 + 2 + 1

@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from dashboard.approvals.models import ApprovalKind, ApprovalRequest
+from dashboard.comments.models import Comment, TargetKind, Thread
 from dashboard.contract.audiences import Audience
 from dashboard.contract.pages import PageItem
 from dashboard.contract.resource import ListEnvelope
@@ -28,6 +29,7 @@ from dashboard.notifications.models import (
 )
 from dashboard.releases.approval_subjects import subject_of
 from dashboard.releases.models import Release, ReleaseItem, ReleaseState
+from dashboard.review.models import ReviewRun
 from dashboard.saved_views.models import SavedView
 from tests.support import wire
 
@@ -57,7 +59,7 @@ def seed_subscription(**differs: Any) -> None:
 
 
 def seed_release(pk: int = 1, **columns: Any) -> Release:
-    """Record a release with the latest version of `aud_1`, as checked; both have this id."""
+    """Record a checked release with the latest version of `aud_1`; its item has the same id."""
     now = timezone.now()
     names = {"created_by_name": "paula", "owner_name": "paula"}
     release = Release.objects.create(
@@ -88,7 +90,7 @@ def seed_release(pk: int = 1, **columns: Any) -> Release:
 
 
 def seed_approval(pk: int = 1, **columns: Any) -> ApprovalRequest:
-    """Record a request for the approval of the release with this id, by somebody who is gone."""
+    """Record an approval request for the release with this id, by a user who was deleted."""
     release = Release.objects.filter(pk=pk).first()
     now = timezone.now()
     approval = ApprovalRequest.objects.create(
@@ -108,6 +110,17 @@ def seed_approval(pk: int = 1, **columns: Any) -> ApprovalRequest:
     return approval
 
 
+def seed_thread(pk: int = 1, body: str = "Who reviews this?", **columns: Any) -> Thread:
+    """Record a thread on release 1; its comment has the same id as the thread."""
+    now = timezone.now()
+    times = {"created_at": now, "changed_at": now}
+    where = {"place": "release:1", "kind": TargetKind.RELEASE, "object_id": "1"}
+    thread = Thread.objects.create(**{"pk": pk} | times | where | columns)
+    names = {"author_name": "paula", "created_at": now}
+    Comment.objects.create(pk=pk, thread=thread, body=body, **names)
+    return thread
+
+
 def seed_view(owner: User | None, pk: int = 1, **columns: Any) -> SavedView:
     """Record a saved view of a user, or of the team."""
     now = timezone.now()
@@ -117,10 +130,19 @@ def seed_view(owner: User | None, pk: int = 1, **columns: Any) -> SavedView:
     return SavedView.objects.create(**{"pk": pk, "owner": owner} | state | names | times | columns)
 
 
+def seed_review(user: User, *keys: tuple[str, str], pk: int = 1, **columns: Any) -> ReviewRun:
+    """Record a review of these audiences, by default `aud_1`."""
+    now = timezone.now()
+    pairs = [list(key) for key in keys or [("page_1", "aud_1")]]
+    values = {"title": "Unpublished changes", "keys": pairs, "matches": len(pairs)}
+    times = {"created_at": now, "active_at": now}
+    return ReviewRun.objects.create(**{"pk": pk, "user": user} | values | times | columns)
+
+
 def seed_publication(number: int = 2, **columns: Any) -> Publication:
     """Record that a version of `aud_1` went live just now; by default outside Pressroom.
 
-    What was live of its audience before ends.
+    Ends the audience's earlier publication.
     """
     ids = {"page_id": "page_1", "audience_id": "aud_1", "version_id": f"ver_{number}"}
     names = {"audience_name": "Brightwater Foods", "page_name": "Fleet telematics"}
@@ -134,7 +156,7 @@ def seed_publication(number: int = 2, **columns: Any) -> Publication:
 
 
 def seed_target(pk: int = 1, **columns: Any) -> WebhookTarget:
-    """Record a team's webhook in Slack's format."""
+    """Record a team webhook in Slack's format."""
     names = {"name": "Publishing channel", "created_by_name": "ada"}
     where = {"url": f"https://hooks.example.com/{pk}", "format": WebhookFormat.SLACK}
     return WebhookTarget.objects.create(
@@ -143,7 +165,7 @@ def seed_target(pk: int = 1, **columns: Any) -> WebhookTarget:
 
 
 def seed_event(number: int = 1, **columns: Any) -> Event:
-    """Record an event, which notifies no user."""
+    """Record an event without notifications."""
     audience = "Brightwater Foods"
     doing = f"Publishing version {number} of {audience}"
     about = {
@@ -157,7 +179,7 @@ def seed_event(number: int = 1, **columns: Any) -> Event:
 
 
 def seed_notification(user: User, number: int = 1, **columns: Any) -> Notification:
-    """Record an unread notification of a user; of the event with this number, if there is one."""
+    """Record an unread notification of a user, for the event with this number or a new one."""
     event = Event.objects.filter(key=f"event:{number}").first() or seed_event(number)
     return Notification.objects.create(
         **{"user": user, "event": event, "created_at": event.at} | columns
@@ -165,7 +187,7 @@ def seed_notification(user: User, number: int = 1, **columns: Any) -> Notificati
 
 
 def seed_delivery(pk: int = 1, **columns: Any) -> Delivery:
-    """Record a delivery that was given up, to a team's webhook, with one event."""
+    """Record a failed delivery of one event to a team webhook, which was given up."""
     now = timezone.now()
     target = WebhookTarget.objects.first() or seed_target()
     result = {"state": DeliveryState.GIVEN_UP, "attempts": 9, "attempted_at": now}
