@@ -1,4 +1,4 @@
-"""The API: nine operations under /v0, one beside them for trying, and their OpenAPI document."""
+"""The API: nine operations under /v0, one extra operation for tests, and the OpenAPI document."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,10 +8,10 @@ from ninja import NinjaAPI
 
 from dashboard.embedded_api import event_payloads, examples
 from dashboard.embedded_api.keys import ServiceKey
-from dashboard.embedded_api.parser import JsonParser
-from dashboard.embedded_api.problems import Problem, add_exception_handlers
 from dashboard.embedded_api.requests import NO_NUL, PATTERNS
 from dashboard.embedded_api.routers import audiences, pages, people, webhooks
+from dashboard.json_api.parser import JsonParser
+from dashboard.json_api.problems import Problem, add_exception_handlers
 
 DESCRIPTION = f"""\
 Pages, audiences and their versions, the conversations in which audiences were written, people,
@@ -57,15 +57,15 @@ api.add_router("/persons", people.router)
 api.add_router("/webhook_subscriptions", webhooks.router)
 
 extras = _new_api("extras")
-"""Outside /v0, which is the interface specification's."""
+"""The API outside /v0. The interface specification defines /v0."""
 extras.add_router("/events", webhooks.form_events)
 
 
 def openapi_document(script_prefix: str = "/") -> dict[str, Any]:
-    """Return the OpenAPI document, with `script_prefix` as the server's URL."""
+    """Return the OpenAPI document with `script_prefix` as the server's URL."""
     document = dict(api.get_openapi_schema(path_prefix="/v0/"))
     beside = extras.get_openapi_schema(path_prefix="/service/")
-    # Sorted by path: the routers are in the order of matching.
+    # Sort by path, as the routers are in the order of matching.
     document["paths"] = dict(sorted(document["paths"].items())) | beside["paths"]
     document["webhooks"] = event_payloads.webhooks()
     problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
@@ -74,14 +74,14 @@ def openapi_document(script_prefix: str = "/") -> dict[str, Any]:
     document["components"]["schemas"] |= problem.pop("$defs") | {"Problem": problem}
     _add_patterns(document)
     examples.add_examples(document)
-    # None is granted, which the format has no other way to say.
+    # There is no license, and the format has no other way to say so.
     document["info"]["license"] = {"name": "All rights reserved", "identifier": "LicenseRef-None"}
     document["servers"] = [{"url": script_prefix.rstrip("/") or "/"}]
     return document
 
 
 def _add_patterns(document: dict[str, Any]) -> None:
-    """Add what texts of a request may contain: nothing has a NUL character."""
+    """Add the patterns for texts in requests. No text may contain NUL."""
     operations = [
         operation for methods in document["paths"].values() for operation in methods.values()
     ]

@@ -1,4 +1,4 @@
-"""Common parts of the nine endpoints: access, rate limit, error responses, ids in paths."""
+"""Common parts of the endpoints: access, rate limit, error responses, ids in paths."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -15,7 +15,7 @@ from django.utils.crypto import constant_time_compare
 from django.views.decorators.csrf import csrf_exempt
 
 from dashboard.embedded_api.keys import internal_key
-from dashboard.embedded_api.problems import PROBLEM_TYPE, ProblemError, not_found
+from dashboard.json_api.problems import PROBLEM_TYPE, ProblemError, not_found
 from dashboard.limits import seconds_to_wait
 
 View = Callable[..., HttpResponse]
@@ -23,14 +23,14 @@ View = Callable[..., HttpResponse]
 
 class ServiceRequest(HttpRequest):
     auth: str
-    """The id of the key's tenant."""
+    """Id of the key's tenant."""
 
 
 class IdConverter(StringConverter):
-    """Match an id in a path: any characters, `/` included.
+    """Matches an id in a path, which may contain any character, including `/`.
 
-    A server decodes `%2F` before Django sees it, so an id is not one segment. An id that itself
-    ends in `/audiences`, or contains another such fixed part of a path, is ambiguous.
+    A server decodes `%2F` before Django sees it, so an id may span several segments. An id that
+    contains a fixed part of a path, such as `/audiences`, is ambiguous.
     """
 
     regex = r"[^\0]+"
@@ -40,7 +40,7 @@ register_converter(IdConverter, "any_id")
 
 
 def service_endpoint(view: View) -> View:
-    """Serve a view to callers with a key instead of a login, and respond with problems."""
+    """Serve a view to callers with a key instead of a login. Errors are problem responses."""
 
     @csrf_exempt
     @login_not_required
@@ -50,12 +50,12 @@ def service_endpoint(view: View) -> View:
             detail = f"Too many requests with this key: wait {wait_s} s."
             headers = {"Retry-After": str(wait_s), "Cache-Control": "no-store"}
             return ProblemError(HTTPStatus.TOO_MANY_REQUESTS, detail, headers=headers).to_response()
-        # Django ignores a body of unknown length, so its content would be lost silently.
+        # Django ignores a body of unknown length, which would lose its content silently.
         if request.headers.get("Transfer-Encoding") and not request.headers.get("Content-Length"):
             detail = "Send the body with a Content-Length."
             return ProblemError(HTTPStatus.LENGTH_REQUIRED, detail).to_response()
         is_head = request.method == "HEAD"
-        if is_head:  # Ninja has no HEAD: it is a GET whose body isn't sent.
+        if is_head:  # Ninja has no HEAD. Treat it as a GET whose body isn't sent.
             request.method = "GET"
         response = view(request, *args, **kwargs)
         if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
@@ -86,7 +86,7 @@ def not_found_view(request: HttpRequest) -> HttpResponse:
 def _retry_after_s(request: HttpRequest) -> int:
     """Count a call with its key; return the seconds to wait, or 0 if the call is allowed.
 
-    The dashboard's own calls are not limited: a user waits for them.
+    The dashboard's own calls are not limited, as a user waits for them.
     """
     key = request.headers.get("x-api-key", "")
     if constant_time_compare(key, internal_key()):
@@ -96,7 +96,7 @@ def _retry_after_s(request: HttpRequest) -> int:
 
 
 def error_responses(*statuses: int) -> dict[str, Any]:
-    """Return an operation's errors for the OpenAPI document; 401, 405 and 429 are always added."""
+    """Return an operation's errors for the OpenAPI document, always with 401, 405 and 429."""
     problem = {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {
         "responses": {

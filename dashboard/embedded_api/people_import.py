@@ -1,4 +1,4 @@
-"""Import people from CSV, in batches: what is written is always a whole number of batches."""
+"""Import people from CSV in batches. Each batch is written completely or not at all."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -25,8 +25,8 @@ from dashboard.embedded_api.people_csv import (
     RejectedLine,
     decode,
 )
-from dashboard.embedded_api.problems import field_error
 from dashboard.embedded_api.requests import NewPerson
+from dashboard.json_api.problems import field_error
 from dashboard.texts import unescape_formula
 
 BATCH_SIZE = 5_000
@@ -38,7 +38,7 @@ class _Line:
     text: str
     person_id: str
     values: dict[str, str | None]
-    """By our columns: one that the file lacks is absent, and an empty cell is None."""
+    """Values by our column names, without columns that the file lacks. Empty cells are None."""
 
 
 @dataclass
@@ -63,7 +63,7 @@ class PeopleImport:
     result: ImportResult = field(default_factory=ImportResult)
 
     def run(self, file: BinaryIO, *, on_batch: Callable[[int], None]) -> None:
-        """Import a file, and close it. `on_batch` receives the bytes read after each batch.
+        """Import a file and close it. `on_batch` receives the number of bytes read so far.
 
         Raises HeaderError before anything is written.
         """
@@ -92,9 +92,9 @@ class PeopleImport:
             self.on_reject(line)
 
     def _save(self, lines: list[_Line], rejected: list[RejectedLine]) -> ImportResult:
-        """Save the people of valid lines. Lines of another tenant's people join the rejected."""
+        """Save the people of valid lines. Lines that can't be saved are added to `rejected`."""
         ids = [line.person_id for line in lines]
-        # In order of their IDs, so that two imports never wait for each other.
+        # Lock in order of IDs, so that two imports never deadlock.
         rows = Person.objects.select_for_update().filter(person_id__in=ids).order_by("person_id")
         people = {row.person_id: row for row in rows}
         added: dict[str, Person] = {}
@@ -112,7 +112,7 @@ class PeopleImport:
                 reason = "personId: belongs to another tenant"
                 rejected.append(RejectedLine(line.number, reason, line.text))
             elif _apply(row, line.values):
-                # A person may occur twice, also among those to add: the last line counts.
+                # A person may occur twice, even among new ones. The last line counts.
                 if line.person_id not in added:
                     updated[line.person_id] = row
                 done.updated += 1
@@ -169,9 +169,9 @@ def _line(record: PersonLine, tenant_id: str) -> _Line | RejectedLine:
 
 
 def _derived_id(tenant_id: str, person: NewPerson) -> str:
-    """Return the ID of a person that has none: the same for the same email, or else the same line.
+    """Return the ID of a person without one, derived from the email or else from the whole line.
 
-    So importing a file twice adds each person once, without an index of emails.
+    So importing a file twice adds each person only once, without an index of emails.
     """
     fields = [getattr(person, column) or "" for column in COLUMNS.values()]
     identity = person.email.casefold() if person.email else "\n".join(fields)

@@ -1,4 +1,4 @@
-"""Operation 5: publish a version, once per operation key."""
+"""Operation 5: publish a version, once for each operation key."""
 
 from dataclasses import asdict
 from datetime import timedelta
@@ -15,19 +15,20 @@ from dashboard.embedded_api.events import plan_events
 from dashboard.embedded_api.ids import last_uuid7_of
 from dashboard.embedded_api.models import OperationKey, Page, Version
 from dashboard.embedded_api.models.pages import status_of_page
-from dashboard.embedded_api.problems import ProblemError, not_found
+from dashboard.json_api.problems import ProblemError, not_found
 
 
 @transaction.atomic
 def publish_version(
     *, tenant_id: str, page_id: str, audience_id: str, version_id: str, operation_key: str | None
 ) -> Version:
-    """Publish a version and return its new state; see `lifecycle` for the changes.
+    """Publish a version and return its new state. See `lifecycle` for the changes.
 
-    An operation key already used for this version changes nothing; one used for another version is
-    a 409, as is a cancelled version. A key counts as used only if its request succeeds.
+    If the operation key was used for this version before, nothing changes. A key counts as used
+    only if its request succeeded. Raises ProblemError: 409 if the key was used for another version
+    or the version is cancelled, 404 if the page or the version doesn't exist.
     """
-    # One publish at a time per page: SQLite has one writer, other databases lock the row.
+    # One publish at a time on a page: SQLite has one writer, other databases lock the row.
     pages = Page.objects.select_for_update().filter(tenant_id=tenant_id, id=page_id)
     if not (page := pages.first()):
         raise not_found("Page not found.")

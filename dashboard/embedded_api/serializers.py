@@ -1,7 +1,7 @@
-"""Serialize rows as JSON objects of the API, without planned dates.
+"""Serialize rows as JSON objects of the API. Planned dates are left out.
 
-A row is a model instance or a named tuple of a compiled query. The names are the spec's.
-JSON columns are returned as the stored text: parsing and writing them took a third of a list's
+A row is a model instance or a named tuple from a compiled query. Field names come from the spec.
+JSON columns are returned as the stored text, as parsing and writing them takes a third of a list's
 time.
 """
 
@@ -19,10 +19,10 @@ from dashboard.contract.metadata import Metadata
 from dashboard.contract.pages import PageStatus
 from dashboard.contract.wire import read_date, read_timestamp
 from dashboard.embedded_api import models
-from dashboard.embedded_api.cursors import ListPage
 from dashboard.embedded_api.ids import last_uuid7_of
 from dashboard.embedded_api.lifecycle import Dates
 from dashboard.embedded_api.models.pages import status_of_page
+from dashboard.json_api.cursors import ListPage
 
 JsonObject = dict[str, Any]
 RowT = TypeVar("RowT", bound=Model)
@@ -30,7 +30,7 @@ RowT = TypeVar("RowT", bound=Model)
 PAGE_JSON = ("actions", "action_card_widgets", "footer_links", "scripts", "metadata")
 AUDIENCE_JSON = ("metadata_override",)
 CONVERSATION_JSON = ("messages", "pending_changes")
-"""JSON columns that are returned as stored."""
+"""JSON columns that are returned as stored, like the two above."""
 
 
 def select_columns(
@@ -58,7 +58,7 @@ def list_response(items: Sequence[JsonObject], page: ListPage) -> HttpResponse:
 
 
 def page_json(row: Any, now: datetime) -> JsonObject:
-    """Return a page; publishing counts as an update. A new page's row counts no audiences."""
+    """Return a page. Publishing counts as an update. A new page's row has no audience count."""
     status = status_of_page(row, last_uuid7_of(now))
     published = row.published_at if status is PageStatus.PUBLISHED else None
     return {
@@ -84,7 +84,7 @@ def page_json(row: Any, now: datetime) -> JsonObject:
 
 
 def version_json(row: Any, now: datetime) -> JsonObject:
-    """Return a version with the status derived from its dates."""
+    """Return a version. Its status is derived from its dates."""
     dates = Dates.of(row)
     come = dates.at(now)
     return {
@@ -107,7 +107,7 @@ def version_json(row: Any, now: datetime) -> JsonObject:
 
 
 def audience_json(row: Any, page: Any, now: datetime, *, latest: Any, live: Any) -> JsonObject:
-    """Return an audience; fields without a value are absent."""
+    """Return an audience without the fields that have no value."""
     newest = version_json(latest, now) if latest else None
     published = version_json(live, now) if live and live is not latest else None
     return {
@@ -136,17 +136,17 @@ def audience_json(row: Any, page: Any, now: datetime, *, latest: Any, live: Any)
 
 
 def effective_metadata(audience: Any, page: Any) -> JsonObject:
-    """Return the page's metadata, overridden by the audience's (our choice)."""
+    """Return the page's metadata with the audience's overrides. Source: our choice."""
     texts = _json_text(page, "metadata"), _json_text(audience, "metadata_override")
     metadata, override = (json.loads(text or "{}") for text in texts)
     return {**metadata, **override}
 
 
 def conversation_json(row: models.Conversation, *, live: models.Version | None) -> JsonObject:
-    """Return a conversation with its context: the present state of the audience and its page.
+    """Return a conversation with its context, the current state of the audience and its page.
 
-    `live` is the live version of the audience: it was published up to the last message before that
-    version was created (our choice).
+    `live` is the live version of the audience. The last published message is the last one before
+    that version was created. Source: our choice.
     """
     audience = row.audience
     page = audience.page
@@ -175,7 +175,7 @@ def conversation_json(row: models.Conversation, *, live: models.Version | None) 
 
 
 def _last_message_before(version: models.Version, row: models.Conversation) -> str | None:
-    """Return the id of the last message before a version was created, or None."""
+    """Return the id of the last message before a version was created; None if there is none."""
     created = read_date(version.created_at)
     for message in reversed(json.loads(_json_text(row, "messages") or "[]")):
         sent = read_timestamp(message.get("timestamp"))
@@ -221,7 +221,7 @@ def _text_name(column: str) -> str:
 
 
 def _json_text(row: Any, column: str) -> str | None:
-    """Return the stored text of a JSON column, or serialize it if the row has no such text."""
+    """Return the stored text of a JSON column, or serialize the column if the row lacks it."""
     if hasattr(row, _text_name(column)):
         return cast("str | None", getattr(row, _text_name(column)))
     # Unlike orjson, Python's json writes numbers of any size, as the database stores them.
@@ -235,7 +235,7 @@ def _fragment(row: Any, column: str) -> orjson.Fragment | None:
 
 
 def _effective_fragment(audience: Any, page: Any) -> orjson.Fragment | None:
-    """Return the effective metadata: the page's stored text if nothing is overridden."""
+    """Return the effective metadata. If nothing is overridden, it is the page's stored text."""
     if _json_text(audience, "metadata_override") is None:
         return _fragment(page, "metadata")
     effective = effective_metadata(audience, page)

@@ -1,30 +1,18 @@
 """URLs of the embedded API: the nine operations and their documentation."""
 
-from django.urls import URLPattern, include, path, re_path
-from ninja import NinjaAPI
+from django.urls import include, path, re_path
 
 from dashboard.embedded_api import description
 from dashboard.embedded_api.api import api, extras
 from dashboard.embedded_api.http import not_found_view, service_endpoint
-
-
-def _operations(of: NinjaAPI) -> list[URLPattern]:
-    patterns = [
-        pattern
-        for pattern in of.urls[0]
-        if isinstance(pattern, URLPattern) and pattern.name != "api-root"
-    ]
-    for pattern in patterns:
-        pattern.callback = service_endpoint(pattern.callback)
-    return patterns
-
+from dashboard.json_api.routing import operation_urls
 
 urlpatterns = [
-    # /service/: documentation, and what is beside the interface
+    # /service/: documentation, and operations outside the interface specification
     path("service/openapi.json", description.openapi, name="service-openapi"),
     path("service/docs", description.docs, name="service-docs"),
-    path("service/", include((_operations(extras), "embedded_api_extras"))),
+    path("service/", include((operation_urls(extras, service_endpoint), "embedded_api_extras"))),
     # /v0/: the operations
-    path("v0/", include((_operations(api), "embedded_api"))),
+    path("v0/", include((operation_urls(api, service_endpoint), "embedded_api"))),
     re_path(r"^v0(?:/|$)", not_found_view),
 ]

@@ -1,4 +1,4 @@
-"""Operations 4 and 6, as a caller sees them."""
+"""Operations 4 and 6 over HTTP."""
 
 from typing import Any
 
@@ -137,7 +137,7 @@ def test_beyond_a_thousand_the_response_has_more(service: Client) -> None:
     assert audiences.next_cursor is None
 
 
-def test_a_conversation_comes_with_what_is_true_now(service: Client) -> None:
+def test_a_conversation_includes_the_current_state(service: Client) -> None:
     page = make_page(page_context="Trucks", metadata={"title": "T", "description": "D"})
     audience = make_audience(
         page, supplementary_context="More", metadata_override={"keywords": ["a", "b"], "title": "U"}

@@ -1,4 +1,4 @@
-"""Lists in parts: walked to the end, each item comes once, whatever comes and goes meanwhile."""
+"""Paginated lists: each item is returned once, even if others are added or removed meanwhile."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from dashboard.contract.wire import write_mark
 from dashboard.embedded_api import keys
-from dashboard.embedded_api.cursors import NEWEST_FIRST
 from dashboard.embedded_api.models import Page, Person, Tenant
+from dashboard.json_api.cursors import NEWEST_FIRST
 from tests.support.embedded_api_factories import make_page, make_person, moment
 
 COMMON = settings(
@@ -21,7 +21,7 @@ NAMES = st.sampled_from(["", "Ada", "ada", "Åsa", "Zoë", "李", "🎈"])
 
 
 def parts(service: Client, path: str, limit: int, **params: str) -> Any:
-    """Walk a list over HTTP, yielding the items of each part."""
+    """Walk a list over HTTP, and yield the items of each part."""
     cursor, has_more = "", True
     while has_more:
         answer = service.get(path, {"limit": limit, "cursor": cursor} | params).json()
@@ -51,11 +51,11 @@ def test_a_walk_meets_each_person_once(service: Client, names: list[str], limit:
     limit=st.integers(1, 3),
 )
 @COMMON
-def test_what_comes_and_goes_during_a_walk_shifts_nothing(
+def test_changes_during_a_walk_shift_no_rows(
     service: Client, before: list[int], changes: list[tuple[bool, int]], limit: int
 ) -> None:
     Page.objects.all().delete()
-    # Few moments for many pages: the id has to settle ties.
+    # Few timestamps for many pages, so that ids must break ties.
     marks = [write_mark(moment(f"2026-03-09T12:00:0{second}Z")) for second in range(4)]
     stay = {make_page(created_at=marks[second]).id for second in before}
     walked: list[str] = []

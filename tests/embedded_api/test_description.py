@@ -14,9 +14,9 @@ from jsonschema import Draft202012Validator
 from standardwebhooks import Webhook
 
 from dashboard.contract.webhooks import EventName
-from dashboard.embedded_api.cursors import NEWEST_FIRST
 from dashboard.embedded_api.examples import SECRET, load_examples
 from dashboard.embedded_api.keys import internal_key
+from dashboard.json_api.cursors import NEWEST_FIRST
 from tests.support.embedded_api_factories import (
     PAGE_BODY,
     make_audience,
@@ -41,7 +41,7 @@ OPERATIONS = {
     "updateWebhookSubscription": "PATCH /v0/webhook_subscriptions/{subscription_id}",
 }
 BESIDE = {"sendFormEvent": "POST /service/events/form"}
-"""For trying; not of the spec."""
+"""Paths for trying things out, which the spec lacks."""
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_each_operation_has_a_curl_line_that_works(
         value for methods in document["paths"].values() for value in methods.values()
     ):
         (sample,) = operation["x-codeSamples"]
-        # The shell's variables.
+        # Variables of the shell.
         line = sample["source"].replace("$SERVICE", "").replace("$KEY", internal_key())
         parser = ArgumentParser()
         parser.add_argument("-X", dest="method")

@@ -1,4 +1,4 @@
-"""Operations 1, 2 and 3, as a caller sees them."""
+"""Operations 1, 2 and 3 over HTTP."""
 
 import json
 from typing import Any
@@ -73,7 +73,7 @@ def test_an_empty_brand_becomes_the_tenants(service: Client) -> None:
     assert create(service, brandId="")["brandId"].startswith("brand_")
 
 
-def test_everything_that_is_sent_comes_back(service: Client) -> None:
+def test_every_sent_field_is_returned(service: Client) -> None:
     sent = {
         "actionCardWidgets": [
             {"type": "card", "title": "T", "logos": [{"image": {"altText": "a", "url": "u"}}]}

@@ -1,4 +1,4 @@
-"""Operations 7 and 8, as a caller sees them."""
+"""Operations 7 and 8 over HTTP."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def names_matching(service: Client, query: str, **params: Any) -> list[str]:
 
 @pytest.fixture
 def people(db: None) -> None:
-    """Some people, each found by something else; written the way sample data is."""
+    """People who are each found by a different field, written like sample data."""
     ada = make_person("Ada Lovelace", email="ada@engine.example", domain="engine.example")
     rows = [
         Person(tenant=ada.tenant, name="Émile Zola", slug="emile-zola", phone_number="+33 1 23 45"),
@@ -72,7 +72,7 @@ def test_a_blank_query_returns_everyone_in_list_order(service: Client, query: st
 
 
 @pytest.mark.usefixtures("people")
-def test_a_search_goes_on_where_its_first_part_ended(service: Client) -> None:
+def test_a_search_continues_on_the_next_page(service: Client) -> None:
     first = service.get("/v0/persons/search", {"query": "example", "limit": 1}).json()
     assert (first["hasMore"], first["totalCount"]) == (True, 3)
     rest = {"query": "example", "cursor": first["nextCursor"]}

@@ -1,4 +1,4 @@
-"""The search compared with plain Python on the same rows, however they were written."""
+"""The search compared with plain Python on the same rows, for every way of writing them."""
 
 import unicodedata
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from tests.support.embedded_api_factories import make_person, other_tenant
 pytestmark = pytest.mark.django_db
 
 FIELDS = ("name", "email", "domain", "slug", "phone_number")
-# Few letters, so that words match; and special characters.
+# Few letters, so that words match, and special characters.
 LETTERS = st.sampled_from([*"aabbcA1.@-", *"äÄßẞﬁİ€", *"%_\\'\"*^:()|\x01", *"\u0301🙂 "])
 TEXTS = st.text(LETTERS, max_size=14)
 QUERIES = st.lists(st.text(LETTERS, max_size=9), max_size=3).map(" ".join)
@@ -48,7 +48,7 @@ def expected_ids(tenant_id: str, query: str) -> list[str]:
 
 
 def found_ids(tenant_id: str, query: str, size: int = 7) -> list[str]:
-    """Return the ids of all pages of the search, and check its count."""
+    """Return the ids from all pages of the search, and check its count."""
     ids: list[str] = []
     cursor: str | None = ""
     counts = set()
@@ -82,12 +82,12 @@ def by_moving(person: Person, value: str) -> None:
 
 
 def by_new_id(person: Person, value: str) -> None:
-    """Change even the id, behind the back of the ORM."""
+    """Change the id with an update, which calls no signals."""
     Person.objects.filter(pk=person.pk).update(person_id=f"{person.person_id}-{len(value)}")
 
 
 def by_new_number(person: Person, value: str) -> None:
-    """Change the number, by which SQLite's index knows the person."""
+    """Change the number, which identifies the person in SQLite's index."""
     Person.objects.filter(pk=person.pk).update(number=person.pk + 1_000_000 + len(value))
 
 
@@ -102,7 +102,7 @@ WAYS: list[Callable[[Person, str], None]] = [
 
 
 GREEK = "Μα\u0390ου"
-"""With a letter that lies in three parts without case, and in two as a capital."""
+"""Has a letter that casefolding splits into three characters; its capital has other parts."""
 
 
 @pytest.mark.parametrize("name", [GREEK, GREEK.upper()])
@@ -114,7 +114,7 @@ def test_a_letter_in_parts_matches_in_any_case(service: Client, name: str, query
 
 
 @pytest.mark.parametrize("query", ["muller", "MÜLLER", "Mu\u0308ller", "jurgen mull"])
-def test_people_are_found_whatever_the_accents(service: Client, query: str) -> None:
+def test_people_search_ignores_accents(service: Client, query: str) -> None:
     make_person("Jürgen Müller")
     make_person("Jurgen Muller")
     make_person("Ada Lovelace")
@@ -257,7 +257,7 @@ def test_without_an_index_a_search_is_as_right() -> None:
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_a_compacted_database_finds_the_same(service: Client) -> None:
-    """A backup does both: SQLite may renumber rows without a primary key."""
+    """Backups compact the database, and SQLite may then renumber rows without a primary key."""
     tenant = default_tenant()
     Person.objects.bulk_create([Person(tenant=tenant, name=f"Ada {n}") for n in range(30)])
     Person.objects.filter(name__endswith="1").delete()

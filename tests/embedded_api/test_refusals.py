@@ -1,4 +1,4 @@
-"""Refused requests, and the common form of their responses."""
+"""Rejected requests, and the common form of their responses."""
 
 from http import HTTPStatus
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from dashboard.embedded_api.problems import Problem
+from dashboard.json_api.problems import Problem
 from tests.support.embedded_api_factories import (
     PAGE_BODY,
     make_audience,
@@ -157,7 +157,7 @@ def test_a_limit_is_any_number_from_one_on(service: Client, limit: str, size: in
 def test_a_failure_of_ours_is_a_problem_without_details(
     service: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
-    page = make_page(metadata={"title": 7})  # not written by any release
+    page = make_page(metadata={"title": 7})  # no release of Pressroom writes this
     audience = make_conversation(make_audience(page)).audience
     address = f"/v0/pages/{page.id}/audiences/{audience.id}/messages"
     problem = problem_of(service.get(address), 500)

@@ -1,4 +1,4 @@
-"""Schemathesis sends requests that the OpenAPI document allows, and others."""
+"""Schemathesis sends requests that the OpenAPI document allows, and others that it doesn't."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -17,7 +17,7 @@ from schemathesis.schemas import BaseSchema
 from schemathesis.specs.openapi.checks import negative_data_rejection
 
 from dashboard.embedded_api import keys
-from dashboard.embedded_api.cursors import BY_NAME, NEWEST_FIRST
+from dashboard.json_api.cursors import BY_NAME, NEWEST_FIRST
 from tests.support.embedded_api_factories import (
     make_conversation,
     make_live_version,
@@ -45,7 +45,7 @@ REAL_CURSORS: dict[str, str] = {}
 
 @pytest.fixture
 def something_there(db: None) -> Iterator[None]:
-    """A service with one of each kind in it, all of it in the test's own transaction."""
+    """A service with one object of each kind, in the test's own transaction."""
     live = make_live_version(number=1)
     version = make_version(live.audience, 2)
     make_conversation(live.audience)
@@ -58,7 +58,7 @@ def something_there(db: None) -> Iterator[None]:
         version_id=version.id,
         subscription_id=make_subscription().id,
     )
-    # A request's end would close a connection that is in a transaction, as ours is.
+    # The end of a request would close the connection, although the test is in a transaction.
     request_started.disconnect(close_old_connections)
     request_finished.disconnect(close_old_connections)
     yield
@@ -77,28 +77,28 @@ def map_path_parameters(context: Any, path_parameters: dict[str, Any] | None) ->
 
 
 def map_query(context: Any, query: dict[str, Any] | None) -> Any:
-    """Send cursors that a list gave: a schema can't say which are."""
+    """Send cursors from a list, as a schema can't describe which are valid."""
     if not query or "cursor" not in query:
         return query
     return {**query, "cursor": REAL_CURSORS[context.operation.path.removesuffix("/search")]}
 
 
 class WithKey:
-    """Sends a key; not as a fixed header, which would hide a service that needs none."""
+    """Sends a key. A fixed header would hide operations that need none."""
 
     def get(self, case: Any, context: Any) -> str:
         return keys.internal_key()
 
     def set(self, case: Any, data: str, context: Any) -> None:
         case.headers["x-api-key"] = data
-        # Schemathesis accepts gzip, and does not decompress what a WSGI application returns.
+        # Schemathesis accepts gzip, but doesn't decompress the responses of a WSGI application.
         case.headers["Accept-Encoding"] = "identity"
 
 
 @pytest.fixture
 def document(something_there: None, pytestconfig: pytest.Config) -> BaseSchema:
     document = read_document()
-    # Values from our own code are more random input, and take longer than the rest to be found.
+    # Finding values in our own code takes longer than all the rest.
     document.config.analysis.constants.enabled = pytestconfig.getoption("exhaustive")
     return document
 
@@ -106,7 +106,7 @@ def document(something_there: None, pytestconfig: pytest.Config) -> BaseSchema:
 @cache
 def read_document() -> BaseSchema:
     document = schemathesis.openapi.from_wsgi("/service/openapi.json", get_wsgi_application())
-    # A schema can't say "no NUL"; test_refusals.py does.
+    # A schema can't exclude NUL; test_refusals.py tests it.
     document.config.generation.update(allow_x00=False)
     document.hook(map_path_parameters)
     document.hook(map_query)
@@ -115,12 +115,12 @@ def read_document() -> BaseSchema:
 
 
 def ask(case: Any) -> None:
-    # Further query parameters are let pass on purpose; the check would call each a fault.
+    # Unknown query parameters are accepted on purpose; this check would report each.
     case.call_and_validate(excluded_checks=[negative_data_rejection])
 
 
 def ask_for_some(config: pytest.Config) -> Callable[[Any], None]:
-    """Send every random request, and of those at the boundaries of the document a twelfth."""
+    """Send every random request, and a twelfth of those at the document's boundaries."""
     boundaries = count(config.option.matrix_seed)
 
     def ask_for_some(case: Any) -> None:
@@ -139,8 +139,8 @@ def test_every_operation_is_called_below(document: BaseSchema) -> None:
     )
 
 
-# The library's own decorator makes all cases wherever tests are but counted, and gives all nine
-# tests one id, by which the workers of pytest-xdist run one of them.
+# The library's own decorator creates all cases during collection. It also gives all nine tests the
+# same id, so that pytest-xdist runs only one of them.
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_the_service_answers_as_its_document_says(
     document: BaseSchema, operation: str, pytestconfig: pytest.Config

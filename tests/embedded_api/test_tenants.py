@@ -1,4 +1,4 @@
-"""Tenants are isolated: no call of one reads or changes the other's objects."""
+"""Tenants are isolated: no call of one tenant reads or changes another's objects."""
 
 import json
 from typing import Any
@@ -72,7 +72,7 @@ def all_of(client: Client, things: Things) -> list[Any]:
     return [*response, client.patch(patch, "{}", content_type=JSON).json()]
 
 
-def test_no_calls_of_one_tenant_reach_the_other(caller_of: Caller) -> None:
+def test_no_calls_of_a_tenant_reach_another(caller_of: Caller) -> None:
     theirs, mine = other_tenant(), None
     their_things, my_things = Things(theirs, SECRET), Things(mine, "mine")
     them, me = caller_of(theirs), caller_of()

@@ -1,4 +1,4 @@
-"""Forms of the admin, which accept what the API accepts and show each error next to its field."""
+"""Forms of the admin. They accept what the API accepts and show errors next to the fields."""
 
 import json
 from typing import Any
@@ -10,14 +10,14 @@ from django.forms.fields import InvalidJSONInput
 from pydantic import ValidationError as InvalidBody
 
 from dashboard.contract.wire import WireModel
-from dashboard.embedded_api.parser import parse_json
-from dashboard.embedded_api.problems import ProblemError, field_error
+from dashboard.json_api.parser import parse_json
+from dashboard.json_api.problems import ProblemError, field_error
 
 
 class TextField(forms.CharField):
-    """A text as the API has it: unlike Django's, not stripped, and its lines end in one character.
+    """A text that isn't stripped, with `\\n` line ends, as in the API.
 
-    Browsers send two, which would change each text that is saved.
+    Browsers send `\\r\\n`, which would change every saved text.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -32,7 +32,7 @@ class TextField(forms.CharField):
 
 
 class JsonField(forms.JSONField):
-    """JSON by the rules of a request: no name twice, no NUL, no number that others can't read."""
+    """JSON with the API's rules: no duplicate names, no NUL, no numbers that others can't read."""
 
     widget = AdminTextareaWidget
 
@@ -55,13 +55,13 @@ class JsonField(forms.JSONField):
 
 
 class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not so at run time
-    """A form of a row. An unchanged field keeps its value, to the letter."""
+    """The form of a row. An unchanged field keeps its exact value."""
 
     rules: type[WireModel] | None = None
-    """The request that names what is valid."""
+    """Request model that validates the fields, if any."""
 
     request: Any = None
-    """The valid request, if there are rules."""
+    """The validated request, if there are rules."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -69,7 +69,7 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not so at run t
         self._before = {column.name: getattr(self.instance, column.attname) for column in columns}
 
     def changed_columns(self) -> list[str]:
-        """Return the names of the columns whose values differ, once the form is valid."""
+        """Return the names of the changed columns. The form must be valid."""
         columns = self._meta.model._meta.concrete_fields
         return [
             column.name
@@ -89,7 +89,7 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not so at run t
         return self.cleaned_data
 
     def body(self) -> dict[str, Any]:
-        """Return the request that the form makes; empty fields are omitted."""
+        """Return the form's fields as a request body, without empty fields."""
         fields = self.rules.model_fields if self.rules else {}
         values = {str(field.alias): self.cleaned_data.get(name) for name, field in fields.items()}
         return {alias: value for alias, value in values.items() if value not in (None, "")}
@@ -102,7 +102,7 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not so at run t
             return getattr(self.instance, name)
         value, column = self.cleaned_data[name], columns[name]
         if value in (None, ""):
-            # What is empty is absent in the API; a column that can't be null has its own empty.
+            # An empty field is absent in the API. Columns that can't be null have an empty default.
             return None if column.null else column.get_default()
         return value
 
@@ -112,6 +112,6 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not so at run t
         for problem in map(field_error, error.errors()):
             alias, _, rest = problem.path.partition(".")
             name = names.get(alias)
-            # Ours continue a sentence, pydantic's are one.
+            # Our messages continue a sentence. Pydantic's messages are sentences.
             start = f"{rest}: " if rest else "" if problem.message[:1].isupper() else "This "
             self.add_error(name if name in self.fields else None, f"{start}{problem.message}.")

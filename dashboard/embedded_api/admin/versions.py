@@ -1,4 +1,4 @@
-"""Versions in the Django admin: drafts are written here, and published as by the API."""
+"""Versions in the Django admin. Drafts are written here, and published as through the API."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ from dashboard.embedded_api.admin.base import PublishedStaysAdmin, StatusFilter,
 from dashboard.embedded_api.admin.forms import ServiceForm
 from dashboard.embedded_api.lifecycle import STAGES, Dates
 from dashboard.embedded_api.models import Audience, Version
-from dashboard.embedded_api.problems import ProblemError
 from dashboard.embedded_api.publishing import publish_version
+from dashboard.json_api.problems import ProblemError
 
 _EDITABLE = (VersionStatus.DRAFT.value, VersionStatus.PENDING.value)
 
@@ -35,7 +35,7 @@ class VersionStatusFilter(StatusFilter):
 
 
 class VersionAdmin(PublishedStaysAdmin):
-    """Versions. Only a draft can be edited: others were reviewed, or are live."""
+    """Only drafts and pending versions can be edited. Others were reviewed or are live."""
 
     form = VersionForm
     list_display = ("__str__", "audience", "status", "created", "queued", "published")
@@ -65,9 +65,9 @@ class VersionAdmin(PublishedStaysAdmin):
         return is_editable and super().has_change_permission(request, obj)
 
     def save_model(self, request: HttpRequest, obj: Version, form: Any, change: Any) -> None:
-        """Save the version; a new one is a draft with the next number."""
+        """Save the version. A new version is a draft with the next number."""
         if not change:
-            # One at a time per audience, so that no number is given twice.
+            # Lock the audience, so that no number is used twice.
             audience = Audience.objects.select_for_update().get(pk=obj.audience_id)
             last = audience.versions.aggregate(last=Max("version_number"))["last"] or 0
             obj.tenant_id, obj.version_number = audience.tenant_id, last + 1

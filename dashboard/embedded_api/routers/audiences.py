@@ -11,12 +11,10 @@ from dashboard import clock
 from dashboard.contract import audiences as contract
 from dashboard.contract.conversations import Conversation as ConversationOnWire
 from dashboard.contract.resource import ListEnvelope
-from dashboard.embedded_api.cursors import NEWEST_FIRST, ListPage
 from dashboard.embedded_api.http import ServiceRequest, error_responses
 from dashboard.embedded_api.ids import last_uuid7_of
 from dashboard.embedded_api.lifecycle import Dates
 from dashboard.embedded_api.models import Audience, Conversation, Page, Version
-from dashboard.embedded_api.problems import not_found
 from dashboard.embedded_api.publishing import publish_version
 from dashboard.embedded_api.requests import PublishBody
 from dashboard.embedded_api.serializers import (
@@ -30,6 +28,8 @@ from dashboard.embedded_api.serializers import (
     select_columns,
     version_json,
 )
+from dashboard.json_api.cursors import NEWEST_FIRST, ListPage
+from dashboard.json_api.problems import not_found
 
 MAX_AUDIENCES = 1_000
 router = Router(tags=["Audiences"], by_alias=True)
@@ -50,7 +50,7 @@ def list_audiences(request: ServiceRequest, page_id: str) -> HttpResponse:
     else the computed one; `effectiveMetadata` is the page's with the override applied. Fields
     without a value are absent.
     """
-    # The page's metadata as text, or None if empty.
+    # The metadata of the page as text, or None if empty.
     metadata = NullIf(Cast("metadata", TextField()), Value("{}"), output_field=TextField())
     pages = Page.objects.filter(tenant_id=request.auth, id=page_id).annotate(metadata_text=metadata)
     if not (page := pages.values_list("id", "metadata_text", named=True).first()):
@@ -143,7 +143,7 @@ def get_messages(request: ServiceRequest, page_id: str, audience_id: str) -> Htt
 def _latest_and_live(page_id: str, until: str) -> "QuerySet[Version, Any]":
     newest = Version.objects.filter(audience=OuterRef("audience")).order_by("-version_number")
     is_latest = Q(version_number=Subquery(newest.values("version_number")[:1]))
-    # `_is_live` comes first: it needs no subquery.
+    # `_is_live` comes first, as it needs no subquery.
     versions = Version.objects.filter(_is_live(until) | is_latest, audience__page=page_id)
     return select_columns(versions.order_by("version_number"))
 

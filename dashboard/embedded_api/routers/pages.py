@@ -10,10 +10,9 @@ from ninja import Router
 from dashboard import clock
 from dashboard.contract import pages as contract
 from dashboard.contract.resource import ListEnvelope
-from dashboard.embedded_api.cursors import NEWEST_FIRST, Listing
 from dashboard.embedded_api.http import ServiceRequest, error_responses
+from dashboard.embedded_api.listing import Listing
 from dashboard.embedded_api.models import Audience, Page, Tenant
-from dashboard.embedded_api.problems import not_found
 from dashboard.embedded_api.requests import Cursor, Limit, NewPage, new_page
 from dashboard.embedded_api.serializers import (
     PAGE_JSON,
@@ -22,12 +21,14 @@ from dashboard.embedded_api.serializers import (
     page_json,
     select_columns,
 )
+from dashboard.json_api.cursors import NEWEST_FIRST
+from dashboard.json_api.problems import not_found
 
 
 def _select(pages: "QuerySet[Page]") -> "QuerySet[Page, Any]":
-    """Select the columns and the number of audiences.
+    """Select the columns of pages, and their number of audiences.
 
-    A subquery counts only for the selected rows; a join would group the whole table.
+    A subquery counts only for the selected rows. A join would group the whole table.
     """
     audiences = Audience.objects.filter(page=OuterRef("pk")).values("page")
     count = Subquery(audiences.annotate(count=Count("pk")).values("count"))

@@ -1,11 +1,11 @@
-"""Operations 7 and 8: list people, and search them with the database's own trigram index.
+"""Operations 7 and 8: list people, and search them with the database's trigram index.
 
-The search is exact, and in the order of the list: the index preselects, and LIKE decides. Up to
+The search is exact and in the order of the list: the index preselects, and LIKE decides. Up to
 `_MAX_INDEX_MATCHES` matches are read by the index, counted and sorted. Common words are counted by
-LIKE, and people read in order until enough match. Words of one or two letters have no trigram.
+LIKE, and people are read in order until enough match. Words of one or two letters have no trigram.
 SQLite counts and reads them in its index by name, which includes the search text. PostgreSQL first
-reads two thousand people in order. If these do not fill a page, it collects all matches in one
-scan, as the first may come late in the order. Measured by tests/benchmarks/people_search.py.
+reads two thousand people in order. If these don't fill a page, it collects all matches in one scan,
+as the first match may come late in the order. Measured by tests/benchmarks/people_search.py.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,12 +18,13 @@ from ninja import Router
 
 from dashboard.contract import people as contract
 from dashboard.contract.resource import ListEnvelope
-from dashboard.embedded_api.cursors import BY_NAME, Listing, ListPage, page_size, paginate
 from dashboard.embedded_api.http import ServiceRequest, error_responses
+from dashboard.embedded_api.listing import Listing
 from dashboard.embedded_api.models import Person, fold_for_search
-from dashboard.embedded_api.problems import HOLDS_NUL, FieldError, invalid_fields_problem
 from dashboard.embedded_api.requests import MAX_WORDS, Cursor, Limit, SearchText
 from dashboard.embedded_api.serializers import list_response, person_json
+from dashboard.json_api.cursors import BY_NAME, ListPage, page_size, paginate
+from dashboard.json_api.problems import HOLDS_NUL, FieldError, invalid_fields_problem
 
 
 def _select(people: "QuerySet[Person]") -> "QuerySet[Person, Any]":
@@ -36,9 +37,9 @@ _ALL = Listing(Person, BY_NAME, _select)
 _MAX_INDEX_MATCHES = 20_000
 """Above this, counting by LIKE is faster than reading each match."""
 _FIRST_PEOPLE = 2_000
-"""Reading these in order takes a hundredth of a scan of a million people."""
+"""Reading this many in order takes a hundredth of the time of scanning a million people."""
 _PREFIX_LENGTH = 12
-"""Characters of a word used with the index: more (`.example`) take time and rarely help."""
+"""Characters of a word to look up in the index. More take time and rarely help."""
 _TEXT = "embedded_api_person.search_text"
 _TRIGRAMS = "embedded_api_person_trigrams"
 _INDEX_QUERY = """
@@ -59,11 +60,11 @@ _FIRST_QUERY = """
 
 
 def find_people(tenant_id: str, query: str, *, cursor: str = "", limit: float = 50) -> ListPage:
-    """Return the people who match every word of the query; a blank query matches all.
+    """Return the people who match every word of the query. A blank query matches everyone.
 
     A person's full ID finds that person.
 
-    Raises ProblemError (400) for a cursor that is invalid or of another kind of list.
+    Raises ProblemError (400) if the cursor is invalid or belongs to another kind of list.
     Source: our choice; the spec does not show the matching rules.
     """
     words = sorted(set(fold_for_search(query).split()), key=len, reverse=True)
@@ -82,7 +83,7 @@ def find_people(tenant_id: str, query: str, *, cursor: str = "", limit: float = 
         for word in words:
             matches = matches.filter(search_text__contains=word)
         total, people = matches.count(), matches.filter(BY_NAME.after(*after))
-    # Without matches skip the second scan.
+    # Without matches, skip the second scan.
     rows = _select(people.order_by(*BY_NAME.columns()))[: size + 1] if total else []
     return paginate(list(rows), BY_NAME, size=size, total_count=total)
 
@@ -90,7 +91,7 @@ def find_people(tenant_id: str, query: str, *, cursor: str = "", limit: float = 
 def _find_few(
     tenant_id: str, words: Sequence[str], after: Sequence[str], size: int
 ) -> "tuple[int, QuerySet[Person]] | None":
-    """Return the number of matches and the first of them, by the index or one scan.
+    """Return the number of matches and the first ones, by the index or by one scan.
 
     Return None if counting by LIKE and reading people in order is faster.
     """
@@ -99,7 +100,7 @@ def _find_few(
     if connection.vendor == "sqlite":
         if not trigrams or not _has_trigram_table():
             return None
-        # CROSS JOIN fixes the order: otherwise SQLite scans the people first.
+        # CROSS JOIN fixes the order. Otherwise SQLite scans the people first.
         tables = f"{_TRIGRAMS} CROSS JOIN {tables} ON number = {_TRIGRAMS}.rowid"
         conditions.append(f"{_TRIGRAMS} MATCH %s")
         values.append(trigrams)
@@ -107,7 +108,7 @@ def _find_few(
         conditions.append(f"{_TEXT} LIKE %s ESCAPE '\\'")
         values.append(_pattern(word[:_PREFIX_LENGTH]))
         if len(word) > _PREFIX_LENGTH:
-            # An expression, so that PostgreSQL does not use the index for this too.
+            # Use an expression, so that PostgreSQL doesn't use the index for this as well.
             conditions.append(f"{_TEXT} || '' LIKE %s ESCAPE '\\'")
             values.append(_pattern(word))
     condition = " AND ".join(conditions)
@@ -127,7 +128,7 @@ def _find_few(
 def _first_people_suffice(
     tenant_id: str, condition: str, values: Sequence[str], after: Sequence[str], size: int
 ) -> bool:
-    """Tell whether enough of the first people match, or these are all."""
+    """Return whether enough of the first people match, or there are no more people."""
     sql = _FIRST_QUERY.format(condition=condition)
     with connection.cursor() as cursor:
         cursor.execute(sql, [*values, tenant_id, *after, _FIRST_PEOPLE])

@@ -1,6 +1,6 @@
-"""Operation 9: update a webhook subscription. Besides it: send a form event, for trying.
+"""Operation 9: update a webhook subscription. Also an extra operation to send a form event.
 
-The interface has no forms, so receivers could not try form events otherwise.
+The interface has no forms, so there is no other way to test a receiver of form events.
 """
 
 from django.db import transaction
@@ -13,9 +13,9 @@ from dashboard.embedded_api.events import payload_of
 from dashboard.embedded_api.http import ServiceRequest, error_responses
 from dashboard.embedded_api.ids import new_id, uuid7_now
 from dashboard.embedded_api.models import Audience, Page, Subscription, WebhookEvent
-from dashboard.embedded_api.problems import not_found
 from dashboard.embedded_api.requests import SubscriptionChange
 from dashboard.embedded_api.serializers import json_response, subscription_json
+from dashboard.json_api.problems import not_found
 
 router = Router(tags=["Webhook subscriptions"], by_alias=True)
 

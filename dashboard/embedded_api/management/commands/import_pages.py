@@ -13,9 +13,9 @@ from dashboard.embedded_api.management.common import (
     require_embedded_api,
 )
 from dashboard.embedded_api.models import Page
-from dashboard.embedded_api.parser import parse_json
-from dashboard.embedded_api.problems import FieldError, ProblemError, field_error
 from dashboard.embedded_api.requests import NewPage, new_page
+from dashboard.json_api.parser import parse_json
+from dashboard.json_api.problems import FieldError, ProblemError, field_error
 
 
 class Command(BaseCommand):
@@ -55,7 +55,7 @@ class Command(BaseCommand):
                 invalid += 1
                 start = [str(index)] if isinstance(value, list) else []
                 for problem in map(field_error, error.errors()):
-                    # Its path in the file: `2.actions.0.url`.
+                    # Path in the file, such as `2.actions.0.url`.
                     path = ".".join([*start, *filter(None, [problem.path])])
                     errors.append(FieldError(path=path, message=problem.message))
         if errors:

@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from ninja.parser import Parser
 from pydantic_core import from_json
 
-from dashboard.embedded_api.problems import (
+from dashboard.json_api.problems import (
     HOLDS_NUL,
     MAX_ERRORS,
     FieldError,

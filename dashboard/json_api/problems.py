@@ -84,14 +84,14 @@ def invalid_fields_problem(errors: Iterable[FieldError]) -> ProblemError:
 
 
 def add_exception_handlers(api: NinjaAPI) -> None:
-    """Let the API respond to every exception with a problem, also to those that ninja handles."""
+    """Make the API respond to every exception with a problem, including ninja's own."""
     for kind in (HttpError, ValidationError, Exception):
         api.add_exception_handler(
-            kind, lambda request, error: _problem_of(request, error).to_response()
+            kind, lambda request, error: problem_of(request, error).to_response()
         )
 
 
-def _problem_of(request: HttpRequest, error: Any) -> ProblemError:
+def problem_of(request: HttpRequest, error: Any) -> ProblemError:
     if isinstance(error.__cause__, ProblemError):
         # Ninja wraps what our parser raises.
         error = error.__cause__
@@ -119,7 +119,7 @@ def _problem_of(request: HttpRequest, error: Any) -> ProblemError:
 
 
 def field_error(error: Mapping[str, Any], prefix_length: int = 0) -> FieldError:
-    """Return one of pydantic's errors, without the first parts of its path."""
+    """Convert a pydantic error, without the first `prefix_length` parts of its path."""
     path = ".".join(str(part) for part in error["loc"][prefix_length:])
     message = error["msg"].removeprefix("Value error, ")
     return FieldError(path=path, message=_MESSAGES.get(error["type"], message))

@@ -1,0 +1,1 @@
+"""Shared by our JSON APIs: request parsing, problems, cursors and documentation pages."""
