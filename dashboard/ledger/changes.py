@@ -1,8 +1,8 @@
 """Compare a response with the ledger, and write what is newer.
 
-`compare_…` say which objects changed, and which need a new last_seen_at. When rows are written, the
-database decides which is newer, in the same statement: two reads may be recorded at the same
-moment, in any order. Django's own upsert takes no condition.
+`compare_…` return which objects changed, and which need a new last_seen_at. The statement that
+writes a row also decides whether it is newer, because two reads may be recorded at the same moment,
+in any order. Django's own upsert takes no condition.
 """
 
 import hashlib
@@ -26,15 +26,15 @@ LAST_SEEN_WRITE_INTERVAL = timedelta(minutes=1)
 """Minimum interval between updates of `last_seen_at` for unchanged objects. Stored times may lag by
 this much. Source: our choice."""
 LAST_SEEN_WRITE_INTERVAL_IN_FLIGHT = timedelta(seconds=1)
-"""The same for versions in flight, which many users poll, and for objects that have just changed:
-there, a read of the state before may be on its way."""
+"""The same for versions in flight, which many users poll, and for objects that have just changed: a
+read of the earlier state may still be on its way."""
 CHANGED_AT = "changed_at"
 """A column that `upsert_newer` updates only if the digest of the row differs."""
 
 ModelT = TypeVar("ModelT", bound=WireModel)
 
 
-class KnownPage(NamedTuple):
+class RecordedPage(NamedTuple):
     """Some columns of the stored record of a page, and the total of the list."""
 
     page_id: str
@@ -48,7 +48,7 @@ class KnownPage(NamedTuple):
     searched: str
 
 
-class KnownAudience(NamedTuple):
+class RecordedAudience(NamedTuple):
     """Some columns of the stored record of an audience; without its long body."""
 
     audience_id: str
@@ -62,14 +62,14 @@ class KnownAudience(NamedTuple):
     live_status: str
     in_progress_since: datetime | None
     is_unread: bool
-    """Whether its page's audiences were not read since their number changed."""
+    """Whether the page's audiences haven't been read since their number changed."""
     digest: str
     last_seen_at: datetime
     changed_at: datetime
     searched: str
 
 
-KnownT = TypeVar("KnownT", KnownPage, KnownAudience)
+RecordedT = TypeVar("RecordedT", RecordedPage, RecordedAudience)
 
 
 def pages_total() -> "QuerySet[ListTotal, int]":
@@ -78,42 +78,42 @@ def pages_total() -> "QuerySet[ListTotal, int]":
 
 
 def audiences_unread() -> Q:
-    """Match the pages whose audiences were not read since their number changed."""
+    """Match the pages whose audiences haven't been read since their number changed."""
     return Q(audiences_count__gt=0) & (
         Q(audiences_count_read=None) | ~Q(audiences_count_read=F("audiences_count"))
     )
 
 
-def _known_pages(page_ids: list[str]) -> "QuerySet[PageRecord, Any]":
+def _recorded_pages(page_ids: list[str]) -> "QuerySet[PageRecord, Any]":
     pages = PageRecord.objects.filter(page_id__in=page_ids)
-    return pages.annotate(total_count=Subquery(pages_total())).values_list(*KnownPage._fields)
+    return pages.annotate(total_count=Subquery(pages_total())).values_list(*RecordedPage._fields)
 
 
-def _known_audiences(page_id: str) -> "QuerySet[AudienceRecord, Any]":
+def _recorded_audiences(page_id: str) -> "QuerySet[AudienceRecord, Any]":
     # All audiences of the page: the list has all of them, and matching each id takes longer.
     page = PageRecord.objects.filter(audiences_unread(), page_id=page_id)
     audiences = AudienceRecord.objects.filter(page_id=page_id).annotate(is_unread=Exists(page))
-    return audiences.values_list(*KnownAudience._fields)
+    return audiences.values_list(*RecordedAudience._fields)
 
 
-_KNOWN_PAGES = CompiledQuery(KnownPage._make, _known_pages)
-_KNOWN_AUDIENCES = CompiledQuery(KnownAudience._make, _known_audiences)
+_RECORDED_PAGES = CompiledQuery(RecordedPage._make, _recorded_pages)
+_RECORDED_AUDIENCES = CompiledQuery(RecordedAudience._make, _recorded_audiences)
 
 
 @dataclass(frozen=True)
-class ChangeSet(Generic[KnownT, ModelT]):
+class ChangeSet(Generic[RecordedT, ModelT]):
     """How the objects of a response differ from the stored ones, by id."""
 
-    before: Mapping[str, KnownT]
+    before: Mapping[str, RecordedT]
     changed: Mapping[str, ModelT]
     """New and changed objects, except those that a newer response has updated meanwhile."""
     stale: Sequence[str]
     """The ids of unchanged objects whose `last_seen_at` must be updated."""
 
 
-def compare_pages(pages: Iterable[PageItem], now: datetime) -> ChangeSet[KnownPage, PageItem]:
+def compare_pages(pages: Iterable[PageItem], now: datetime) -> ChangeSet[RecordedPage, PageItem]:
     by_id = {page.page_id: page for page in pages}
-    before = {row.page_id: row for row in _KNOWN_PAGES.rows([*by_id])}
+    before = {row.page_id: row for row in _RECORDED_PAGES.rows([*by_id])}
     for page_id, record in before.items():
         page, omitted = by_id[page_id], {}
         for name in ("page_type", "status"):
@@ -127,18 +127,18 @@ def compare_pages(pages: Iterable[PageItem], now: datetime) -> ChangeSet[KnownPa
 
 def compare_audiences(
     page_id: str, audiences: Iterable[Audience], now: datetime
-) -> ChangeSet[KnownAudience, Audience]:
+) -> ChangeSet[RecordedAudience, Audience]:
     by_id = {audience.audience_id: audience for audience in audiences if audience.audience_id}
-    before = {row.audience_id: row for row in _KNOWN_AUDIENCES.rows(page_id)}
+    before = {row.audience_id: row for row in _RECORDED_AUDIENCES.rows(page_id)}
     return _compare(by_id, before, audience_search_text, now)
 
 
 def _compare(
     received: Mapping[str, ModelT],
-    before: Mapping[str, KnownT],
+    before: Mapping[str, RecordedT],
     search_text: Callable[[ModelT], str],
     now: datetime,
-) -> ChangeSet[KnownT, ModelT]:
+) -> ChangeSet[RecordedT, ModelT]:
     changed: dict[str, ModelT] = {}
     stale = []
     for key, item in received.items():
@@ -164,9 +164,9 @@ def body_digest(body: str) -> str:
 
 
 def update_last_seen(
-    records: QuerySet[Any], changes: ChangeSet[KnownT, ModelT], now: datetime
+    records: QuerySet[Any], changes: ChangeSet[RecordedT, ModelT], now: datetime
 ) -> bool:
-    """Update `last_seen_at` of unchanged objects; False if they were changed meanwhile."""
+    """Update `last_seen_at` of unchanged objects; return False if they have changed meanwhile."""
     if not changes.stale:
         return True
     digests = [changes.before[key].digest for key in changes.stale]
@@ -181,10 +181,10 @@ def upsert_newer(
     preserved: Collection[str] = (),
     moment: str = "last_seen_at",
 ) -> set[tuple[Any, ...]]:
-    """Insert rows or update them, and return the unique columns of those that were written.
+    """Insert or update rows, and return the unique columns of those that were written.
 
-    A row whose `moment` is later than that of the new one stays as it is. `preserved` are the
-    columns that an update leaves alone. All rows are of one model, at least one; they are locked in
+    A stored row with a later `moment` than the new one stays as it is. An update leaves the
+    `preserved` columns alone. `rows` has at least one row, all of one model; they are locked in
     their order.
     """
     model = type(rows[0])

@@ -1,20 +1,24 @@
-"""Who may crawl, and what is known of the crawl: one row, claimed in the database.
+"""The claim and the state of the crawl: one row in the database.
 
-A killed process leaves its claim, which ends by itself; then another one continues where the last
-saved part of the list began.
+The claim of a killed process ends by itself. Then another process continues where the last saved
+part of the list began.
 """
 
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db import transaction
+
 from dashboard.clock import CLAIM
-from dashboard.ledger.models import Crawl, CrawlState
+from dashboard.ledger import feed
+from dashboard.ledger.models import Crawl, CrawlState, FeedEntry, FeedKind
 from dashboard.work.claims import Claim, claim_next
 
 INTERVAL = timedelta(hours=1)
-"""From the end of a crawl to the start of the next. Source: our choice, as the next."""
+"""Time from the end of a crawl to the start of the next. Source: our choice, also for
+RETRY_AFTER."""
 RETRY_AFTER = timedelta(minutes=15)
-"""When a crawl that failed, or was stopped by hand, is continued."""
+"""Time until a crawl that failed or was stopped by hand continues."""
 
 
 def get_crawl() -> Crawl | None:
@@ -53,13 +57,23 @@ def _begin(claim: Claim[Crawl], now: datetime, *, is_new: bool) -> None:
 def save_crawl(claim: Claim[Crawl]) -> None:
     """Save the progress and renew the claim. Raises ClaimLostError."""
     with claim.locked():
+        _add_to_feed(claim.row)
         Crawl.objects.filter(pk=1).update(**_progress(claim.row))
         claim.extend()
 
 
 def let_go_of_crawl(claim: Claim[Crawl], wake_at: datetime) -> bool:
     """Save the result, and when the crawl is due again; return whether the claim still held."""
-    return claim.let_go(wake_at, **_progress(claim.row))
+    with transaction.atomic():
+        _add_to_feed(claim.row)
+        return claim.let_go(wake_at, **_progress(claim.row))
+
+
+def _add_to_feed(crawl: Crawl) -> None:
+    """Add that it begins, pauses, goes on or ends. How far it is shows by what it records."""
+    state = {name: getattr(crawl, name) for name in ("state", "pause_reason", "failure")}
+    if not Crawl.objects.filter(pk=1, **state).exists():
+        feed.add(FeedEntry(kind=FeedKind.PAGE))
 
 
 def _progress(crawl: Crawl) -> dict[str, Any]:

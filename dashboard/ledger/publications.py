@@ -1,9 +1,9 @@
 """Record publications: which version of an audience was live, from when to when, by whom and why.
 
-A read that finds another version live than the read before ends one publication and begins the
-next, in the transaction that records the read. The dates of a latest version that isn't live show
-that it was live between two reads. If no operation explains a publication (`attribution.py`), the
-version was published outside Pressroom.
+If a read finds another version live than the read before, it ends one publication and begins the
+next, in the transaction that records the read. A latest version that isn't live may have been live
+between two reads; its dates show that. If no operation explains a publication (`attribution.py`),
+the version was published outside Pressroom.
 
 Source: our choice; the service lists no publications.
 """
@@ -16,7 +16,7 @@ from itertools import pairwise
 from dashboard.contract.audiences import Audience, AudienceVersion, VersionStatus
 from dashboard.contract.wire import read_date
 from dashboard.ledger.attribution import CLOCK_TOLERANCE, AudienceRead, explain, possible_publishes
-from dashboard.ledger.changes import KnownAudience
+from dashboard.ledger.changes import RecordedAudience
 from dashboard.ledger.models import Installation, PageRecord, Publication
 from dashboard.ledger.models.objects import IN_FLIGHT, LiveStatus, live_status
 from dashboard.ledger.models.publications import PublicationReason
@@ -27,43 +27,19 @@ from dashboard.ledger.signals import published_outside
 def record_publications(
     page_id: str,
     audiences: Mapping[str, Audience],
-    before: Mapping[str, KnownAudience],
+    before: Mapping[str, RecordedAudience],
     now: datetime,
 ) -> list[str]:
-    """Record what went live since the read before, and what is no longer live.
+    """Record which versions went live, and which ended, since the read before.
 
-    Returns the ids of the audiences whose latest version is rolled back. Call it when the audiences
-    are written, which locks them. Most changes need no query; the others need one if nothing went
-    live, else three to six.
+    Returns the ids of the audiences whose latest version is rolled back. Call this when the
+    audiences are written, which locks them. Most changes need no query. The others need one if
+    nothing went live, else three to six.
     """
-    audiences = {
-        audience_id: audience
-        for audience_id, audience in audiences.items()
-        if _needs_history(audience, before.get(audience_id))
-    }
-    if not audiences:
+    reads = _reads_with_history(page_id, audiences, before, now)
+    if not reads:
         return []
-    histories: dict[str, list[Publication]] = defaultdict(list)
-    stored = list(Publication.objects.filter(page_id=page_id, audience_id__in=audiences))
-    for publication in stored:
-        histories[publication.audience_id].append(publication)
-    reads = {
-        audience_id: AudienceRead(
-            audience,
-            histories[audience_id],
-            before_at=before[audience_id].last_seen_at if audience_id in before else None,
-            at=now,
-        )
-        for audience_id, audience in audiences.items()
-    }
-    over = [reopened for read in reads.values() if (reopened := _forget_overtaken(read))]
-    never_were = [
-        publication.pk
-        for publication in stored
-        if over and publication not in histories[publication.audience_id]
-    ]
-    if never_were:
-        Publication.objects.filter(pk__in=never_were).delete()
+    over = _reopen_overtaken(reads)
     new = {}
     for audience_id, read in reads.items():
         live_before = read.last if read.last and read.last.is_live else None
@@ -82,7 +58,46 @@ def record_publications(
     ]
 
 
-def _needs_history(audience: Audience, old: KnownAudience | None) -> bool:
+def _reads_with_history(
+    page_id: str,
+    audiences: Mapping[str, Audience],
+    before: Mapping[str, RecordedAudience],
+    now: datetime,
+) -> dict[str, AudienceRead]:
+    """Return the reads that may change a publication, by audience, with its publications so far."""
+    changed = {
+        audience_id: audience
+        for audience_id, audience in audiences.items()
+        if _needs_history(audience, before.get(audience_id))
+    }
+    histories: dict[str, list[Publication]] = defaultdict(list)
+    if changed:
+        for row in Publication.objects.filter(page_id=page_id, audience_id__in=changed):
+            histories[row.audience_id].append(row)
+    return {
+        audience_id: AudienceRead(
+            audience,
+            histories[audience_id],
+            before_at=before[audience_id].last_seen_at if audience_id in before else None,
+            at=now,
+        )
+        for audience_id, audience in changed.items()
+    }
+
+
+def _reopen_overtaken(reads: Mapping[str, AudienceRead]) -> list[Publication]:
+    """Delete publications that never happened; return the reopened ones, not saved yet."""
+    stored = [publication for read in reads.values() for publication in read.history]
+    reopened = [row for read in reads.values() if (row := _forget_overtaken(read))]
+    if reopened:
+        remaining = {row.pk for read in reads.values() for row in read.history}
+        never_were = [row.pk for row in stored if row.pk not in remaining]
+        if never_were:
+            Publication.objects.filter(pk__in=never_were).delete()
+    return reopened
+
+
+def _needs_history(audience: Audience, old: RecordedAudience | None) -> bool:
     live, latest = audience.published_version, audience.latest_version
     if old is None or old.live_version_id != (live.version_id if live else ""):
         return True
@@ -99,10 +114,10 @@ def _needs_history(audience: Audience, old: KnownAudience | None) -> bool:
 
 
 def _forget_overtaken(read: AudienceRead) -> Publication | None:
-    """Forget what an overtaken response seemed to show; return the publication that is reopened.
+    """Undo what an outdated response seemed to show; return the publication that is reopened.
 
-    A read that began before a version went live may be recorded after one that has returned it.
-    Then nothing seems to be live, or an earlier version again, until the next read. Pure.
+    A read that began before a version went live may be recorded after a read that returned it. Then
+    nothing, or an earlier version, seems to be live until the next read. Pure.
     """
     live, last, history = read.live, read.last, read.history
     if last is None or read.before_at is None:
@@ -131,9 +146,9 @@ def _is_contradicted(live: AudienceVersion | None, before: Publication, last: Pu
 
 
 def follow(read: AudienceRead) -> list[Publication]:
-    """End the publication that was live before if it isn't any more; return those that began.
+    """End the last publication if its version isn't live any more; return those that began.
 
-    Pure: the publications are not saved, and those that began lack their reason.
+    Pure: the publications are not saved, and new ones have no reason yet.
     """
     live, last = read.live, read.last
     interim = _interim_version(read)
@@ -158,7 +173,7 @@ def _interim_version(read: AudienceRead) -> AudienceVersion | None:
     if latest is None or published_at is None or latest.status in IN_FLIGHT:
         return None
     if live is None and latest.status == VersionStatus.PUBLISHED:
-        return None  # It is live, and the audience will say so.
+        return None  # It is live, and a later read will return it as such.
     until = read_date(live.published_at) if live else read.at + CLOCK_TOLERANCE
     if until is None:
         is_other = last is None or live is None or last.version_id != live.version_id
@@ -178,7 +193,7 @@ def _is_same(version: AudienceVersion, publication: Publication, read: AudienceR
     published_at = read_date(version.published_at)
     if published_at is None or publication.published_at in (None, published_at):
         return True
-    # A date before the last read only corrects the one that was recorded.
+    # A date before the last read only corrects the recorded date.
     return published_at <= max(publication.started_at, read.before_at or publication.seen_at)
 
 
@@ -222,7 +237,7 @@ def _end(publication: Publication, read: AudienceRead, moment: datetime, *, is_s
 def _save(
     page_id: str, reads: Mapping[str, AudienceRead], new: Mapping[str, Sequence[Publication]]
 ) -> None:
-    """Explain new publications, by the id of their audience; save them and extend the histories."""
+    """Explain and save the new publications of each audience, and extend the histories."""
     page_name = PageRecord.objects.filter(page_id=page_id).values_list("name", flat=True).first()
     publications = [publication for batch in new.values() for publication in batch]
     later = [

@@ -1,14 +1,13 @@
 """Record what was read from the service. Only changed objects are written.
 
-A list of 50 costs one query if nothing changed. If something did, the stored rows are compared once
-more under the lock of the page, changed rows are written (one query for 40 audiences), and so are
+A list of 50 costs one query if nothing changed. Otherwise the stored rows are compared once more
+under the lock of the page. Then the changed rows are written (one query for 40 audiences), with
 their versions, flags, the list's total and the entries of the change feed. If a version went live,
-three to six more record its publication (`publications.py`), and if it was published outside
-Pressroom, some ten more notify of that. If something changed that users can follow, three more look
-for followers.
+three to six more queries record its publication (`publications.py`). If it was published outside
+Pressroom, some ten more notify users. If users can follow the change, three more find followers.
 
-`read_at` is when the request began, also of the response to a change: a response never overwrites
-what a later request has returned, whichever arrives first.
+`read_at` is when the request began, even for the response to a change. A response never overwrites
+what a later request returned, whichever arrives first.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,8 +28,8 @@ from dashboard.ledger import feed
 from dashboard.ledger.changes import (
     PAGES_LIST,
     ChangeSet,
-    KnownAudience,
-    KnownPage,
+    RecordedAudience,
+    RecordedPage,
     audiences_unread,
     body_digest,
     compare_audiences,
@@ -49,6 +48,7 @@ from dashboard.ledger.models import (
 )
 from dashboard.ledger.models.objects import (
     FLAG_COLUMNS,
+    REJECTED_AS,
     LiveStatus,
     audience_search_text,
     audience_updated_at,
@@ -57,14 +57,14 @@ from dashboard.ledger.models.objects import (
 )
 from dashboard.ledger.publications import record_publications
 from dashboard.ledger.queries.audiences import in_progress_since, rolled_back_by
-from dashboard.ledger.queries.pages import update_page_flags
+from dashboard.ledger.queries.pages import update_flags_of
 from dashboard.ledger.signals import audiences_changed, pages_changed
 
 MAX_NAME_CHARACTERS, MAX_WORD_CHARACTERS = 500, 100
-"""Of indexed columns: PostgreSQL limits an index entry to 2,704 bytes, and the service may send any
-length. The body has the whole text."""
+"""Maximum lengths of indexed columns. PostgreSQL limits an index entry to 2,704 bytes, and the
+service may send any length. The body has the whole text."""
 
-PRESERVED = {"first_seen_at", "audiences_count_read", *FLAG_COLUMNS}
+PRESERVED = {"first_seen_at", "audiences_count_read", "assignee", *FLAG_COLUMNS}
 """Columns that keep their values when a page or an audience is recorded again."""
 
 
@@ -92,11 +92,11 @@ def record_audiences(
         changes = _save_audiences(page_id, audiences, now)
     records = AudienceRecord.objects.filter(page_id=page_id, audience_id__in=changes.stale)
     if not update_last_seen(records, changes, now):
-        # Another read was recorded since they were compared.
+        # Another read was recorded since the comparison.
         record_audiences(page_id, audiences, read_at=now)
         return
     if not changes.before or any(record.is_unread for record in changes.before.values()):
-        # If the page changed since, its audiences are to be read again.
+        # If the page has changed since, its audiences must be read again.
         unread = PageRecord.objects.filter(audiences_unread(), page_id=page_id, changed_at__lte=now)
         unread.update(audiences_count_read=F("audiences_count"))
 
@@ -106,9 +106,9 @@ def record_audiences(
 @transaction.atomic(savepoint=False)
 def _save_audiences(
     page_id: str, audiences: Sequence[Audience], now: datetime
-) -> ChangeSet[KnownAudience, Audience]:
+) -> ChangeSet[RecordedAudience, Audience]:
     """Write the changed audiences; return how they differed from the stored ones."""
-    _lock_page(page_id)
+    lock_page(page_id)
     changes = compare_audiences(page_id, audiences, now)
     if any(record.changed_at > now for record in changes.before.values()):
         audiences = _with_newer_versions(page_id, audiences, now)
@@ -128,7 +128,7 @@ def _save_audiences(
     versions = [version for audience in changed.values() for version in _versions_of(audience)]
     _record_versions(page_id, versions, now)
     _date_dropped_versions(page_id, changed, changes.before)
-    update_page_flags([page_id])
+    update_flags_of([page_id])
     pairs = [
         (changes.before.get(record.audience_id), record)
         for record in records
@@ -142,7 +142,7 @@ def _save_audiences(
 def _with_newer_versions(
     page_id: str, audiences: Sequence[Audience], now: datetime
 ) -> Sequence[Audience]:
-    """Return audiences with their versions as in the responses to later publishes."""
+    """Return the audiences with the newer versions that later publishes returned."""
     rows = VersionRecord.objects.filter(page_id=page_id, last_seen_at__gt=now)
     newer = {(row.audience_id, row.version_id): row.version for row in rows}
     return [
@@ -158,10 +158,10 @@ def _with_newer_versions(
     ]
 
 
-def _lock_page(page_id: str) -> None:
+def lock_page(page_id: str) -> None:
     """Let one transaction at a time write a page's audiences and flags.
 
-    Flags follow from all audiences: two transactions would not see each other's.
+    Flags follow from all audiences, and two transactions wouldn't see each other's changes.
     """
     if connection.features.has_select_for_update:  # SQLite has one writer anyway.
         PageRecord.objects.select_for_update().filter(page_id=page_id).values_list("pk").first()
@@ -178,7 +178,7 @@ def record_version(
 ) -> None:
     """Record one version, such as the response to a publish, and update its audience."""
     now = read_at or clock.now()
-    _lock_page(page_id)
+    lock_page(page_id)
     if not _record_versions(page_id, [version], now):
         return
     feed.add(FeedEntry(kind=FeedKind.AUDIENCE, page_id=page_id, audience_id=version.audience_id))
@@ -192,7 +192,7 @@ def record_version(
     digest = body_digest(body)
     if digest == record.digest:
         return
-    status = live_status(audience)
+    status = _status_of(audience, record)
     if status == LiveStatus.CHANGED and rolled_back_by(
         page_id, version.audience_id, version.version_id
     ):
@@ -207,10 +207,10 @@ def record_version(
         in_progress_since=_in_progress_since(version, record, now),
         live_status=status,
         updated_at=audience_updated_at(audience),
-        # Not last_seen_at: a list that was requested before has news of all but this version.
+        # Not last_seen_at: a list requested earlier may have news of everything but this version.
         changed_at=now,
     ):
-        update_page_flags([page_id])
+        update_flags_of([page_id])
 
 
 def record_subscription(
@@ -242,19 +242,19 @@ def record_subscription(
     return after
 
 
-def _record_pages(pages: Sequence[PageItem], now: datetime) -> Mapping[str, KnownPage]:
+def _record_pages(pages: Sequence[PageItem], now: datetime) -> Mapping[str, RecordedPage]:
     """Record pages; return the stored ones as they were before."""
     changes = compare_pages(pages, now)
     if changes.changed:
         with transaction.atomic(savepoint=False):  # as in `_save_audiences`
             new = [page_id for page_id in changes.changed if page_id not in changes.before]
-            # Known ones in one order, so that two transactions never wait for each other; new ones
-            # as the service lists them, which is their order in lists.
+            # Known pages in a fixed order, so that two transactions never wait for each other; new
+            # ones in the service's order, which is their order in lists.
             page_ids = [*sorted(changes.changed.keys() - new), *new]
             records = [_page_record(changes.changed[page_id], now) for page_id in page_ids]
             written = upsert_newer(records, unique=["page_id"], preserved=PRESERVED)
             if new:
-                update_page_flags(new)
+                update_flags_of(new)
             pairs = [
                 (changes.before.get(record.page_id), record)
                 for record in records
@@ -269,12 +269,12 @@ def _record_pages(pages: Sequence[PageItem], now: datetime) -> Mapping[str, Know
 
 
 def _date_dropped_versions(
-    page_id: str, changed: Mapping[str, Audience], before: Mapping[str, KnownAudience]
+    page_id: str, changed: Mapping[str, Audience], before: Mapping[str, RecordedAudience]
 ) -> None:
     """Update `last_seen_at` of versions that an audience no longer has.
 
-    Reading an unchanged audience updates the audience only. Most reads drop no version, and the
-    dropped ones mostly share one `last_seen_at`: one query for each such time.
+    Reading an unchanged audience updates only the audience. Most reads drop no version, and dropped
+    versions mostly share one `last_seen_at`: each such time costs one query.
     """
     dropped: dict[datetime, list[str]] = {}
     for key, audience in changed.items():
@@ -307,9 +307,9 @@ def _page_record(page: PageItem, now: datetime) -> PageRecord:
 
 
 def _in_progress_since(
-    version: AudienceVersion | None, before: KnownAudience | AudienceRecord | None, now: datetime
+    version: AudienceVersion | None, before: RecordedAudience | AudienceRecord | None, now: datetime
 ) -> datetime | None:
-    """Return since when a version is in progress: when it was first seen, if its date is later.
+    """Return since when a version is in progress, but not later than it was first seen.
 
     The service's clock may be ahead of ours. `before` is the audience's row as it was.
     """
@@ -318,7 +318,8 @@ def _in_progress_since(
         return None
     is_same = before and before.latest_version_id == version.version_id
     if before and is_same and before.in_progress_since:
-        # A pending one is counted from another date, so there is nothing to keep.
+        # Pending versions count from another date: keep the earlier time only if that didn't
+        # change.
         was_pending, is_pending = before.latest_status == "pending", version.status == "pending"
         if was_pending == is_pending:
             since = min(since, before.in_progress_since)
@@ -326,10 +327,10 @@ def _in_progress_since(
 
 
 def _audience_record(
-    page_id: str, audience: Audience, before: KnownAudience | None, now: datetime
+    page_id: str, audience: Audience, before: RecordedAudience | None, now: datetime
 ) -> AudienceRecord:
     latest, live = audience.latest_version, audience.published_version
-    # The response to a later publish may have changed it before.
+    # The response to a later publish may already have changed the record.
     changed_at = max(now, before.changed_at) if before else now
     return AudienceRecord(
         **_observed(audience, now) | {"changed_at": changed_at},
@@ -345,17 +346,25 @@ def _audience_record(
         live_version_number=live.version_number if live else None,
         archived=bool(audience.archived_at),
         created_at=read_date(audience.created_at),
-        live_status=live_status(audience),
+        live_status=_status_of(audience, before),
         new_page_agent={True: "yes", False: "no", None: ""}[audience.is_new_page_agent],
         updated_at=audience_updated_at(audience),
         searched=audience_search_text(audience),
     )
 
 
+def _status_of(audience: Audience, before: RecordedAudience | AudienceRecord | None) -> LiveStatus:
+    """Return the live status: the latest version stays rejected until there is a newer one."""
+    status, latest = live_status(audience), audience.latest_version
+    rejected = REJECTED_AS.get(status, status)
+    is_same = before and latest and before.latest_version_id == latest.version_id
+    return rejected if is_same and before and before.live_status in REJECTED_AS.values() else status
+
+
 def version_record(
     page_id: str, version: AudienceVersion, **seen: datetime | None
 ) -> VersionRecord:
-    """Return a version of a page as a row, not saved; `seen` are its columns of when."""
+    """Return an unsaved row for a version; `seen` has its `first_seen_at` and `last_seen_at`."""
     return VersionRecord(
         page_id=page_id,
         audience_id=version.audience_id,

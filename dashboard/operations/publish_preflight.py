@@ -4,15 +4,21 @@ The spec does not show what publishing a live, queued or cancelled version does,
 claim nothing about it.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from dashboard.approvals.rule import is_rollback
 from dashboard.contract.audiences import Audience, AudienceVersion, VersionStatus
+from dashboard.contract.conversations import Conversation
 from dashboard.contract.pages import PageItem, PageStatus
 from dashboard.ledger.models import Publication
 from dashboard.ledger.models.objects import IN_FLIGHT
+from dashboard.previews.content import PageContent
+from dashboard.previews.findings import page_findings
+from dashboard.review.decisions import version_digest
+from dashboard.review.models import ChangeVerdict, ReviewDecision
+from dashboard.review.verdicts import rejected_within
 from dashboard.service.reading import AudienceLookup, ReadResult
 from dashboard.texts import direction_overrides
 
@@ -34,7 +40,7 @@ class Finding:
     headline: str
     detail: str = ""
     read_more: str = ""
-    """`conversation` or `versions`: the audience's page with details."""
+    """`conversation`, `versions` or `preview`: the audience's page with details."""
     at: str = ""
     """When it happened, in ISO 8601; it is shown between headline and detail."""
 
@@ -46,7 +52,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class FoundPage:
+class PageReading:
     """The page as read, or as last known."""
 
     page: PageItem | None
@@ -62,31 +68,51 @@ class PendingChanges:
     """The reason why it can't be read."""
     has_conversation: bool = True
     ids: tuple[str, ...] | None = None
-    """Of the changes, sorted; None if the conversation was not read."""
+    """Sorted ids of the changes; None if the conversation was not read."""
+    conversation: Conversation | None = field(default=None, repr=False)
+    rejected: int = 0
+    """How many of the changes were rejected in Pressroom with their current text."""
+
+
+@dataclass(frozen=True)
+class VersionVerdicts:
+    """Decisions in Pressroom on a version, and on changes whose text it may contain."""
+
+    rejection: ReviewDecision | None = None
+    changes: Sequence[ChangeVerdict] = ()
+    """All verdicts on changes of its audience."""
+
+
+NO_VERDICTS = VersionVerdicts()
 
 
 def findings(
     reading: ReadResult[AudienceLookup],
     version: AudienceVersion | None,
     *,
-    page: FoundPage,
+    page: PageReading,
     pending: PendingChanges,
     others_in_flight: Iterable[int | None],
     taken_back_by: Publication | None = None,
+    with_content: bool = True,
+    verdicts: VersionVerdicts = NO_VERDICTS,
 ) -> list[Finding]:
     """Return the findings, the most severe first.
 
     `version` is None if the service did not return it and it is not recorded. `others_in_flight`
     has the numbers of other versions of the audience with an open publish, and `taken_back_by` is
-    the publication for which the version was rolled back.
+    the publication that replaced the version by a rollback. `verdicts` are decisions in Pressroom.
+    `with_content` adds problems of the page's content, which don't depend on the version.
     """
     audience = reading.value.audience
     findings = [
         *_reading_findings(reading),
         *_version_findings(version, audience),
         *_rollback_findings(version, taken_back_by),
+        *_verdict_findings(version, verdicts),
         *_context_findings(version, audience, page, others_in_flight),
         *_conversation_findings(version, pending),
+        *(_content_findings(audience, page.page) if with_content and page.page else ()),
     ]
     order = list(reversed(Severity))
     return sorted(findings, key=lambda finding: order.index(finding.severity))
@@ -142,7 +168,7 @@ def _version_findings(version: AudienceVersion | None, audience: Audience) -> It
             f"{name} has text in another order than it seems: {' and '.join(overrides)}.",
             "Part of it may read differently for visitors and for tools.",
         )
-    # Rolling back is for that.
+    # A rollback publishes an older version on purpose.
     if latest and latest.version_number > version.version_number and not is_rollback(version, live):
         yield Finding(
             Severity.RISK,
@@ -166,13 +192,37 @@ def _rollback_findings(
         )
 
 
+def _verdict_findings(
+    version: AudienceVersion | None, verdicts: VersionVerdicts
+) -> Iterator[Finding]:
+    if version is None:
+        return
+    rejection, number = verdicts.rejection, version.version_number
+    if rejection:
+        is_same = rejection.text_digest == version_digest(version)
+        yield Finding(
+            Severity.RISK if is_same else Severity.NOTE,
+            f"{rejection.user_name} rejected version {number}"
+            + ("" if is_same else " before its text changed"),
+            rejection.reason,
+            at=rejection.at.isoformat(),
+        )
+    for verdict in rejected_within(verdicts.changes, version.supplementary_context):
+        yield Finding(
+            Severity.RISK,
+            f"{verdict.user_name} rejected a change, and its text appears in version {number}.",
+            verdict.note,
+            "conversation",
+        )
+
+
 def _context_findings(
     version: AudienceVersion | None,
     audience: Audience,
-    found_page: FoundPage,
+    page_reading: PageReading,
     others_in_flight: Iterable[int | None],
 ) -> Iterator[Finding]:
-    latest, page = audience.latest_version, found_page.page
+    latest, page = audience.latest_version, page_reading.page
     for number in others_in_flight:
         name = "another version" if number is None else f"version {number}"
         yield Finding(
@@ -205,11 +255,11 @@ def _context_findings(
             "Couldn’t read whether this audience is archived.",
             "Visitors might not see the published version.",
         )
-    if found_page.problem:
+    if page_reading.problem:
         yield Finding(
             Severity.RISK,
             "Couldn’t read the page, so its status wasn’t checked.",
-            found_page.problem,
+            page_reading.problem,
         )
 
 
@@ -230,3 +280,17 @@ def _conversation_findings(
             f"{they} won’t go live with this version.",
             "conversation",
         )
+        if pending.rejected:
+            were = "was" if pending.rejected == 1 else "were"
+            yield Finding(
+                Severity.NOTE,
+                f"{pending.rejected} of {pending.count} pending changes {were} rejected.",
+                "They aren’t in this version.",
+                "conversation",
+            )
+
+
+def _content_findings(audience: Audience, page: PageItem) -> Iterator[Finding]:
+    for finding in page_findings(PageContent.of(page, audience)):
+        if finding.is_serious:
+            yield Finding(Severity.NOTE, f"{finding.headline}.", finding.detail, "preview")

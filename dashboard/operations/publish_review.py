@@ -1,7 +1,7 @@
-"""Review a version before it is published, from data that is read now."""
+"""Review a version before it is published, from data read at this moment."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -14,7 +14,7 @@ from dashboard.approvals.models import ApprovalRule
 from dashboard.approvals.rule import current_rule, is_rollback, publish_kind
 from dashboard.client import APIError, NotFoundError
 from dashboard.contract.audiences import Audience, AudienceVersion
-from dashboard.contract.conversations import Change, Conversation
+from dashboard.contract.conversations import Conversation
 from dashboard.contract.pages import PageItem, PageStatus
 from dashboard.ledger import recording
 from dashboard.ledger.models import Operation, Publication
@@ -27,16 +27,21 @@ from dashboard.observability.request_context import tolerate_write_errors
 from dashboard.operations.checking import PublishTarget, VersionSnapshot, snapshot_version
 from dashboard.operations.publish_preflight import (
     Finding,
-    FoundPage,
+    PageReading,
     PendingChanges,
     Severity,
+    VersionVerdicts,
     findings,
 )
+from dashboard.review.decisions import rejections
+from dashboard.review.models import ChangeVerdict
+from dashboard.review.verdicts import change_key, judged, verdicts_on
 from dashboard.service.client import publishing_client, run_concurrently
 from dashboard.service.reading import AudienceLookup, ReadResult, read_audience, read_conversation
 
+NOTHING: Mapping[str, ChangeVerdict] = {}
 MAX_PUBLISHES = 100
-"""Of an audience: open ones first, then the newest."""
+"""Publishes of an audience that are read: open ones first, then the newest."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +53,11 @@ class PublishReview:
     page: PageItem | None
     pending: PendingChanges
     last: Operation | None
-    """The last publish of this version, of any outcome."""
+    """The last publish of this version, with any outcome."""
     live_publication: Publication | None
-    """The time in which the live version has been live; None if nothing is."""
+    """The publication that made the live version live; None if nothing is live."""
     taken_back_by: Publication | None
-    """The publication for which this version was rolled back."""
+    """The publication that replaced this version by a rollback; None without a rollback."""
     findings: list[Finding]
 
     @property
@@ -81,20 +86,20 @@ class PublishReview:
 
     @property
     def display_digest(self) -> str:
-        """A hash of what the form displays, to detect changes before it is sent.
+        """Hash of what the form displays, to detect changes before it is sent.
 
-        Without notes: pending changes are read for the form, and not again when it is sent.
+        Notes are left out: pending changes are read for the form, but not again when it is sent.
         """
         headlines = [
             finding.headline for finding in self.findings if finding.severity is not Severity.NOTE
         ]
         live, version = self.snapshot.live, self.snapshot.version
-        content = repr((_shown_fields(live), _shown_fields(version), headlines))
+        content = repr((_displayed_fields(live), _displayed_fields(version), headlines))
         return hashlib.sha256(content.encode()).hexdigest()
 
     @property
     def digest(self) -> str:
-        """A hash of what was read, to compare with what was approved; "" without conversation."""
+        """Hash of what was read, to compare with what was approved; "" without conversation."""
         if self.pending.ids is None:
             return ""
         return reviewed_digest(
@@ -107,13 +112,13 @@ class PublishReview:
 
     @property
     def content_digest(self) -> str:
-        """A hash of the version and the live version, to compare a retry with what was sent."""
+        """Hash of the version and the live version, to compare a retry with what was sent."""
         live = self.snapshot.live
         return content_digest(self.snapshot.version, live.version_id if live else "")
 
     @property
     def is_rollback(self) -> bool:
-        """Whether the version was live before the live one, and was not taken back itself."""
+        """Whether the version was live before the live one, and wasn't rolled back itself."""
         is_back = is_rollback(self.snapshot.version, self.snapshot.live)
         return is_back and self.taken_back_by is None
 
@@ -143,9 +148,10 @@ def review_publish(target: PublishTarget, *, with_conversation: bool) -> Publish
         else None
     )
     reading = read_audience(page_id, audience_id)
-    # If the service has just not responded, the other reads are not waited for.
+    # If the service didn't respond, don't wait for the other reads.
     page = read_and_record_page(page_id, page_result if reading.is_live else None, read_at)
-    pending = read_pending_changes(conversation_result if reading.is_live else None)
+    verdicts = verdicts_on(page_id, audience_id)
+    pending = read_pending_changes(conversation_result if reading.is_live else None, verdicts)
     snapshot = snapshot_version(target, reading)
     version, live = snapshot.version, snapshot.live
     publication = live_publication(page_id, audience_id)
@@ -159,7 +165,7 @@ def review_publish(target: PublishTarget, *, with_conversation: bool) -> Publish
         page=page.page,
         pending=pending,
         last=last,
-        # Unless the read couldn't be recorded.
+        # They differ if the read couldn't be recorded.
         live_publication=(
             publication
             if publication and live and publication.version_id == live.version_id
@@ -173,6 +179,8 @@ def review_publish(target: PublishTarget, *, with_conversation: bool) -> Publish
             pending=pending,
             others_in_flight=others_in_flight,
             taken_back_by=taken_back_by,
+            with_content=with_conversation,  # when the form is shown, as it stops nothing
+            verdicts=VersionVerdicts(rejections([target[:2]]).get(target), list(verdicts.values())),
         ),
     )
 
@@ -181,7 +189,7 @@ def _earlier_publishes(target: PublishTarget) -> tuple[Operation | None, list[in
     """Return the last publish of a version, and the numbers of others that are in progress."""
     is_relevant = Q(outcome__in=OPEN) | Q(version_id=target.version_id)
     publishes = publishes_of(target.page_id, target.audience_id).filter(is_relevant)
-    # Open ones first: of this version, such a one takes precedence.
+    # Open ones first, so that an open publish of this version takes precedence.
     open_first = Case(When(outcome__in=OPEN, then=0), default=1)
     columns = publishes.values_list("pk", "version_id", "version_number")
     rows = list(columns.order_by(open_first, "-requested_at", "-pk")[:MAX_PUBLISHES])
@@ -200,14 +208,14 @@ def reviewed_digest(
     is_archived: bool,
     pending_change_ids: list[str] | None,
 ) -> str:
-    """Return a hash of all that is reviewed of a version but findings. Pure."""
+    """Return a hash of everything reviewed except the findings. Pure."""
     live_id = live.version_id if live else None
     reviewed = (reviewed_fields(version), live_id, page_status, is_archived, pending_change_ids)
     return hashlib.sha256(repr(reviewed).encode()).hexdigest()
 
 
 def content_digest(version: AudienceVersion | None, live_version_id: str) -> str:
-    """Return a hash of what a publish makes live, and in place of what; "" if unknown. Pure."""
+    """Return a hash of a version and the live version it replaces; "" if unknown. Pure."""
     if version is None:
         return ""
     content = (reviewed_fields(version), live_version_id)
@@ -223,19 +231,13 @@ def reviewed_fields(version: AudienceVersion | None) -> tuple[object, ...] | Non
 
 
 def page_status(page: PageItem | None) -> str:
-    """Return the status of a page, `archived` if it has such a date; "" if it is unknown."""
+    """Return the status of a page; `archived` if it has an archive date, "" if unknown."""
     if page is None:
         return ""
     return PageStatus.ARCHIVED.value if page.archived_at else str(page.status or "")
 
 
-def _change_id(change: Change) -> str:
-    """Return the id of a change, or a hash of its texts, which are never stored."""
-    texts = repr((change.previous_value, change.new_value))
-    return change.change_id or hashlib.sha256(texts.encode()).hexdigest()
-
-
-def _shown_fields(version: AudienceVersion | None) -> tuple[object, ...] | None:
+def _displayed_fields(version: AudienceVersion | None) -> tuple[object, ...] | None:
     """Return the displayed fields of a version, apart from its status, which findings cover."""
     if version is None:
         return None
@@ -245,7 +247,7 @@ def _shown_fields(version: AudienceVersion | None) -> tuple[object, ...] | None:
 
 def read_and_record_page(
     page_id: str, read: Callable[[], PageItem] | None, read_at: datetime
-) -> FoundPage:
+) -> PageReading:
     """Read and record a page; return its last known state if it can't be read."""
     problem = ""
     if read:
@@ -256,12 +258,14 @@ def read_and_record_page(
         else:
             with tolerate_write_errors():
                 recording.record_page(page, read_at=read_at)
-            return FoundPage(page)
+            return PageReading(page)
     record = page_last_known(page_id)
-    return FoundPage(record.page if record else None, problem)
+    return PageReading(record.page if record else None, problem)
 
 
-def read_pending_changes(read: Callable[[], Conversation] | None) -> PendingChanges:
+def read_pending_changes(
+    read: Callable[[], Conversation] | None, verdicts: Mapping[str, ChangeVerdict] = NOTHING
+) -> PendingChanges:
     if read is None:
         return PendingChanges()
     try:
@@ -273,5 +277,7 @@ def read_pending_changes(read: Callable[[], Conversation] | None) -> PendingChan
     for value in conversation.unreadable:
         if value.location == ("pendingChanges",):
             return PendingChanges(problem=f"{value.path}: {value.problem}.")
-    ids = sorted(_change_id(change) for change in conversation.pending_changes)
-    return PendingChanges(len(ids), ids=tuple(ids))
+    changes = conversation.pending_changes
+    ids = sorted(change_key(change) for change in changes)
+    rejected = sum(change.is_rejected for change in judged(changes, verdicts))
+    return PendingChanges(len(ids), ids=tuple(ids), conversation=conversation, rejected=rejected)

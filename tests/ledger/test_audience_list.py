@@ -1,4 +1,4 @@
-"""Any filter and sort of the audiences gives what plain Python over the same rows gives."""
+"""Any filter and sort of the audiences gives the same result as plain Python on the same rows."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -19,13 +19,15 @@ from dashboard.ledger.models.objects import LiveStatus, audience_updated_at, liv
 from dashboard.ledger.queries.audience_list import (
     AUDIENCE_SORTS,
     AudienceFilters,
+    audience_coverage,
     iterate_audiences,
     list_audiences,
     matching_keys,
     page_options,
     tally_audiences,
+    unread_pages,
 )
-from dashboard.ledger.queries.pages import NOT_GIVEN, audience_coverage, unread_pages
+from dashboard.ledger.queries.pages import NOT_GIVEN
 from dashboard.texts import fold
 from tests.support import wire
 from tests.support.seeding import seed_audiences, seed_pages, seed_publication
@@ -53,7 +55,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Query:
-    """Filters, an order and a window."""
+    """Filters, an order and a range of rows."""
 
     words: str
     pages: list[str]
@@ -130,7 +132,7 @@ def save(row: Row, number: int) -> AudienceRecord:
 
 
 def in_order(matches: dict[AudienceRecord, Row], sort: str) -> list[int]:
-    """Return the keys in the order of the list; those without a date come last."""
+    """Return the keys in the order of the list; rows without a date come last."""
     sort = sort or "-updated"
     attribute = {"live": "live_since"}.get(sort.strip("-"), sort.strip("-"))
     is_down = sort.startswith("-")
@@ -147,7 +149,7 @@ def test_a_list_has_the_matches_in_order(all_rows: list[Row], query: Query) -> N
         records = {save(row, number): row for number, row in enumerate(all_rows)}
         matches = {record: row for record, row in records.items() if query.matches(row)}
         expected = in_order(matches, query.sort)
-        # However many are known, so that both ways to find them are taken.
+        # With few and many recorded rows, to take both query strategies.
         for recorded in (len(all_rows), 1_000_000):
             listed = list_audiences(
                 query.filters,
@@ -232,7 +234,7 @@ def test_a_page_is_unread_until_its_audiences_are() -> None:
 
 
 def test_a_miscounted_page_is_read_once() -> None:
-    """The API can't return the rest, so asking again would not help."""
+    """The API can't return the rest, so a second read would not help."""
     seed_pages(wire.page(audiencesCount=120), total=1)
     seed_audiences()
     assert audience_coverage().is_full

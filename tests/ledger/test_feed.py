@@ -1,4 +1,4 @@
-"""The change feed: every committed entry once, whatever the order of the commits."""
+"""The change feed returns every committed entry once, in any order of commits."""
 
 from datetime import timedelta
 from random import Random
@@ -121,7 +121,7 @@ def test_old_entries_are_pruned_and_their_cursors_reload() -> None:
     assert page_ids(poll_all(cursor).entries) == ["new"]
 
 
-def test_a_feed_that_was_pruned_to_the_last_entry_goes_on() -> None:
+def test_a_fully_pruned_feed_continues() -> None:
     add_pages("old")
     poll_all(first_cursor())
     FeedEntry.objects.update(at=timezone.now() - feed.ENTRY_LIFETIME)
@@ -164,7 +164,7 @@ def test_a_later_number_that_commits_first_loses_nothing() -> None:
         second.add("late")
         second.end()
         held = feed.changes_since(cursor)
-        # A poll by the last number would get the later one now, and so never the earlier one.
+        # A poll by the last number would return the later entry now, and never the earlier one.
         last = FeedEntry.objects.latest("seq")
         assert (held.entries, last.page_id) == ([], "late")
         first.end()
@@ -196,14 +196,14 @@ def test_no_history_loses_or_repeats_an_entry(seed: int) -> None:
 
 
 def random_history(seed: int) -> tuple[list[str], list[str]]:
-    """Let two writers and a poll take turns; return the ids committed, and those delivered."""
+    """Let two writers and a poll take turns; return the committed and the delivered ids."""
     random, cursor = Random(seed), first_cursor()
     committed: list[str] = []
     delivered: list[str] = []
     with feed_writers(2) as writers:
         for number in range(60):
             writer, writing = random.choice(writers), [other for other in writers if other.is_open]
-            # On SQLite, whoever comes second waits for the one that is writing.
+            # On SQLite, a second writer would wait for the first.
             is_alone = connection.vendor == "postgresql" or writing in ([], [writer])
             if is_alone and random.random() < 0.8:
                 committed += take_step(writer, random, f"page_{number}")
@@ -218,7 +218,7 @@ def random_history(seed: int) -> tuple[list[str], list[str]]:
 
 
 def take_step(writer: FeedWriter, random: Random, page_id: str) -> list[str]:
-    """Begin, add an entry, or end; return the ids that were committed."""
+    """Begin a transaction, add an entry, or end it; return the committed ids."""
     if not writer.is_open:
         writer.begin()
     elif random.random() < 0.6:

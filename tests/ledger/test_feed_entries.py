@@ -1,15 +1,17 @@
-"""What the ledger records is in the change feed, in the same transaction."""
+"""The ledger adds its changes to the feed, in the same transaction."""
 
 from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.utils import timezone
 
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.ledger import recording
-from dashboard.ledger.models import Operation
+from dashboard.ledger.crawls import let_go_of_crawl, save_crawl, take_crawl
+from dashboard.ledger.models import CrawlState, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import (
     AttemptResult,
@@ -48,6 +50,22 @@ def test_another_length_of_the_list_of_pages_is_added() -> None:
     seed_pages(wire.page(), total=2)
     with added_to_feed() as entries:
         seed_pages(wire.page(), total=1)
+    assert facts(entries) == [("page",)]
+
+
+def test_a_crawl_that_begins_pauses_or_ends_is_added() -> None:
+    with added_to_feed() as entries:
+        claim = take_crawl("one", timezone.now())
+        save_crawl(claim)
+    assert facts(entries) == [("page",)], "progress alone adds nothing"
+    with added_to_feed() as entries:
+        claim.row.pause_reason = "Too many requests."
+        save_crawl(claim)
+        save_crawl(claim)
+    assert facts(entries) == [("page",)]
+    with added_to_feed() as entries:
+        claim.row.state, claim.row.pause_reason = CrawlState.FINISHED, ""
+        let_go_of_crawl(claim, timezone.now())
     assert facts(entries) == [("page",)]
 
 

@@ -1,4 +1,4 @@
-"""What is seen here is found by words, whatever their case and accents, the best first."""
+"""Search finds recorded objects by words, ignoring case and accents, best matches first."""
 
 import pytest
 
@@ -42,7 +42,7 @@ def test_an_exact_name_is_first_and_all_are_counted() -> None:
     assert search_audiences("fleet", 3).total == 5
 
 
-def test_the_archived_namesake_comes_last() -> None:
+def test_an_archived_namesake_is_last() -> None:
     archived = wire.audience(audienceId="a", effectiveName="Fleet", archivedAt="2026-01-01")
     seed_audiences(archived, wire.audience(audienceId="b", effectiveName="Fleet"))
     assert [audience.audience_id for audience in search_audiences("fleet", 3).best] == ["b", "a"]

@@ -1,4 +1,4 @@
-"""An operation is on record before it is sent, sent once, and settled once, on evidence."""
+"""An operation is recorded before it is sent, sent once, and settled once, on evidence."""
 
 from datetime import timedelta
 from typing import Any
@@ -157,7 +157,7 @@ def test_a_refused_repeat_does_not_settle_the_first(outcome: Outcome, paula: Use
     assert current_outcome(operation) == Outcome.UNKNOWN
 
 
-def test_an_answer_that_comes_late_counts(paula: User) -> None:
+def test_a_late_response_counts(paula: User) -> None:
     operation, attempt = begin_attempt(paula)
     backdate(attempt)
     mark_interrupted_unknown()
@@ -231,8 +231,8 @@ def test_no_lost_attempt_is_called_failed(attempts: list[Outcome]) -> None:
         assert outcome is Outcome.ACCEPTED
 
 
-def test_the_longest_name_of_a_person_stands_on_record() -> None:
-    """PostgreSQL takes no more than the column has, and first and last name may have more."""
+def test_the_longest_name_of_a_person_is_recorded() -> None:
+    """First and last name together may exceed the column, which PostgreSQL would reject."""
     actor = User.objects.create_user("longest", first_name="Ä" * 150, last_name="Z" * 150)
     operation, attempt = begin_attempt(actor)
     assert operation.actor_name == attempt.actor_name == f"{'Ä' * 150} {'Z' * 49}"

@@ -1,4 +1,4 @@
-"""A page's record has the flags of its audiences, whatever order they are read in."""
+"""A page's record has the flags of its audiences, in whatever order these are read."""
 
 from typing import Any
 
@@ -77,7 +77,7 @@ def find_page_ids(flag: str) -> set[str]:
 
 
 @given(st.lists(reads, max_size=8))
-def test_filters_find_the_pages_with_such_audiences(seen: list[Any]) -> None:
+def test_filters_find_pages_by_their_audiences(seen: list[Any]) -> None:
     with transaction.atomic():
         for read in seen:
             record(*read)

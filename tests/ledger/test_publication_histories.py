@@ -1,9 +1,9 @@
-"""Whatever goes live, the publications on record are those of the built-in service that were seen.
+"""The recorded publications are those of the built-in service that were seen.
 
-Each history is random: on two servers, versions are published, rolled back and released by two
-workers in turns, lists are read, and all of it may be interrupted or killed; others publish
-elsewhere. The service drops the dates of what goes live again, and loses requests and responses.
-HISTORIES runs more of them, HISTORY one by its seed.
+Each history is random. On two servers, versions are published, rolled back and released, two
+workers take turns, and lists are read; all of it may be interrupted or killed. Others publish
+elsewhere. The service drops the dates of versions that go live again, and loses requests and
+responses. HISTORIES sets the number of histories; HISTORY runs one by its seed.
 """
 
 import csv
@@ -30,9 +30,9 @@ from dashboard.client import APIError
 from dashboard.contract.wire import read_date
 from dashboard.embedded_api.keys import internal_key
 from dashboard.embedded_api.models import Audience, Version
-from dashboard.embedded_api.problems import ProblemError
 from dashboard.embedded_api.publishing import publish_version
 from dashboard.embedded_api.transport import EmbeddedTransport
+from dashboard.json_api.problems import ProblemError
 from dashboard.ledger.models import Attempt, AudienceRecord, Publication
 from dashboard.ledger.models.objects import LiveStatus
 from dashboard.ledger.models.operations import Outcome
@@ -55,7 +55,7 @@ from dashboard.service.reading import read_audiences
 from tests.support.clock import Clock, stopped
 from tests.support.embedded_api_factories import make_audience, make_page, make_version
 from tests.support.fake_service import FakeService
-from tests.support.histories import raise_what_a_worker_caught, tell_histories
+from tests.support.histories import raise_worker_errors, run_histories
 from tests.support.html import response_text
 from tests.support.interleaving import Actor
 from tests.support.two_servers import TwoServers
@@ -67,7 +67,7 @@ BY_PRESSROOM = {
 serial = count()
 
 Started = tuple[int, datetime]
-"""The number of a version, and when it went live."""
+"""Number of a version and when it went live."""
 
 
 @dataclass
@@ -75,23 +75,24 @@ class Response:
     """A list of audiences that the service has returned."""
 
     actor: Actor | None
-    """Who has read it; None if nothing else went on."""
+    """The reader; None if nothing else was running."""
     requested_s: float
     started: set[Started]
 
 
 @dataclass
 class Truth:
-    """One audience of the built-in service, and what was seen of it."""
+    """One audience of the built-in service, and what was seen."""
 
     audience: Audience
     random: Random
     user: User
     went_live: set[Started] = field(default_factory=set)
-    """What went live at the service."""
+    """Versions that went live at the service."""
     responses: list[Response] = field(default_factory=list)
     published_here: dict[Started, str] = field(default_factory=dict)
-    """What Pressroom let go live, also if it was canceled before, and the keys of the publishes."""
+    """Operation keys of the publishes by which Pressroom made versions go live, even if canceled
+    before."""
 
     @property
     def page_id(self) -> str:
@@ -102,7 +103,7 @@ class Truth:
         return self.audience.pk
 
     def draft(self) -> None:
-        """Let an agent write another version."""
+        """Add a version, as an agent would."""
         number = Version.objects.filter(audience=self.audience).count() + 1
         make_version(self.audience, number)
 
@@ -112,7 +113,7 @@ class Truth:
         return self.random.choice(versions[: self.random.choice([1, 2, 9])])
 
     def starts(self) -> set[Started]:
-        """Return when each version went live last, or will."""
+        """Return when each version last went live or will go live."""
         versions = Version.objects.filter(audience=self.audience).exclude(published_at=None)
         return {
             (version.version_number, start)
@@ -121,15 +122,15 @@ class Truth:
         }
 
     def note_what_is_live(self) -> None:
-        """Note what has gone live: the service forgets it when it is published again."""
+        """Record what has gone live; the service forgets it when the version is published again."""
         self.went_live |= {started for started in self.starts() if started[1] <= timezone.now()}
 
     # What must be true
 
     def check(self, ended_s: dict[Actor | None, float]) -> None:
-        """Fail if the publications on record aren't those that were seen.
+        """Fail if the recorded publications aren't those that were seen.
 
-        `ended_s` tells when each actor had done what it began; those that were killed have not.
+        `ended_s` has when each actor finished; actors that were killed are missing.
         """
         self.note_what_is_live()
         publications = list(
@@ -154,11 +155,11 @@ class Truth:
         self.check_screens(publications)
 
     def may_be_seen(self) -> set[Started]:
-        """Return what any response has returned."""
+        """Return the versions in any response."""
         return {started for response in self.responses for started in response.started}
 
     def surely_seen(self, ended_s: dict[Actor | None, float]) -> set[Started]:
-        """Return what those responses have returned that were recorded before a later request."""
+        """Return the versions in responses that were recorded before a later request."""
         seen: set[Started] = set()
         for response in self.responses:
             begin_s, end_s = response.requested_s, ended_s.get(response.actor, response.requested_s)
@@ -168,7 +169,7 @@ class Truth:
         return seen
 
     def check_ends(self, publications: list[Publication]) -> None:
-        """Fail if a publication ended at another time than it did, as far as that was seen."""
+        """Fail if the recorded end of a publication is wrong, as far as the end was seen."""
         ends = self.ends()
         for publication in publications:
             ended_at = ends[publication.version_number, publication.started_at]
@@ -183,7 +184,7 @@ class Truth:
         return dict(zip(in_order, [*starts[1:], None], strict=False))
 
     def check_reasons(self, publications: list[Publication]) -> None:
-        """Fail if what was published outside has an operation, or the other way round."""
+        """Fail if a version published outside has an operation, or one published here has none."""
         requests = self.requests()
         seen_at: dict[int, datetime] = {}
         for place, publication in enumerate(publications):
@@ -207,10 +208,10 @@ class Truth:
     def is_used_up(
         self, operation_key: str, publication: Publication, earlier: list[Publication]
     ) -> bool:
-        """Return whether a publish explains what others published, so that its own has no reason.
+        """Return whether a publish already explains an earlier publication by others.
 
-        It explains the first time that was seen after it was sent: others may have published the
-        version before it arrived. Only its response, if there is one, tells which time is its own.
+        It explains the first publication that was seen after it was sent, although others may have
+        published the version before it arrived. Only its response tells which one is its own.
         """
         attempts = Attempt.objects.filter(operation__operation_key=operation_key)
         sent = attempts.filter(sent_at__lte=publication.started_at).order_by("sent_at").last()
@@ -231,7 +232,7 @@ class Truth:
         return dict(in_order.values_list("operation__version_number", "sent_at"))
 
     def check_moments(self, publications: list[Publication]) -> None:
-        """Fail if what was live at a random moment is not what was, where that was seen."""
+        """Fail if the ledger is wrong about what was live at a random moment that was seen."""
         for publication in publications:
             until = publication.last_seen_at or publication.started_at
             span = (until - publication.started_at) * self.random.random()
@@ -245,8 +246,8 @@ class Truth:
             assert (at_moment.version_number, at_moment.started_at) == live, "another was live"
 
     def check_screens(self, publications: list[Publication]) -> None:
-        """Fail if a page or a file differs from the publications, at a random moment or now."""
-        # By a log-in at the clock's time: a session lasts less than the history.
+        """Fail if a page or an export differs from the publications, at a random moment or now."""
+        # Log in at the clock's time, because a session is shorter than the history.
         self.client = Client()
         self.client.force_login(self.user, backend=settings.AUTHENTICATION_BACKENDS[-1])
         moment = timezone.now() - timedelta(seconds=self.random.uniform(0, 6000))
@@ -273,11 +274,11 @@ class Truth:
         return response_text(self.client.get(url, params))
 
     def rows(self, **params: str) -> list[dict[str, str]]:
-        """Return the rows of the list's file for this audience."""
+        """Return this audience's rows of the list's export."""
         response = self.client.get(reverse("audience-export"), {"q": self.audience_id, **params})
         content = b"".join(response).decode("utf-8-sig")
         rows = csv.DictReader(StringIO(content))
-        # The last line says how much of all is on record.
+        # The last line says how complete the export is.
         return [row for row in rows if row["Audience"] == self.audience_id]
 
     def check_record(self, publications: list[Publication]) -> None:
@@ -312,10 +313,10 @@ class History(TwoServers):
         super().__init__(seed, clock, user)
         self.service = EmbeddedTransport()
         self.ended_s: dict[Actor | None, float] = {}
-        """When each reader had recorded its response."""
+        """When each reader recorded its response."""
 
     def run(self) -> None:
-        """Let things happen, then read once more, and check the ledger."""
+        """Take random steps, read once more, and check the ledger."""
         self.move_to(None)
         page = make_page(name=f"Page {next(serial)}")
         self.truths = [
@@ -347,7 +348,7 @@ class History(TwoServers):
         self.check_releases()
 
     def note_what_is_live(self) -> None:
-        """Note what has gone live of each audience."""
+        """Record what has gone live for each audience."""
         with self.on(None):
             for truth in self.truths:
                 truth.note_what_is_live()
@@ -371,7 +372,7 @@ class History(TwoServers):
         return response
 
     def serve(self, request: httpx.Request) -> httpx.Response:
-        """Respond as the built-in service does, and note what a publish from Pressroom changes."""
+        """Respond as the built-in service, and record what a publish from Pressroom changes."""
         request.headers["x-api-key"] = internal_key()
         if request.method == "GET":
             return self.service.handle_request(request)
@@ -380,7 +381,7 @@ class History(TwoServers):
 
     @contextmanager
     def published_by(self, operation_key: str) -> Iterator[None]:
-        """Note what an operation publishes in the block."""
+        """Record what an operation publishes in the block."""
         self.note_what_is_live()
         before = [truth.starts() for truth in self.truths]
         yield
@@ -398,7 +399,7 @@ class History(TwoServers):
         self.publish_version(PublishTarget(*self.key_of(version), version.pk))
 
     def publish_in_emergency(self) -> None:
-        """Publish any version as if it had needed an approval."""
+        """Publish any version with an emergency reason, as if it needed an approval."""
         version = self.random.choice(self.truths).any_version()
         target = PublishTarget(*self.key_of(version), version.pk)
 
@@ -422,7 +423,7 @@ class History(TwoServers):
         self.begin(f"emergency {version.version_number}", publish)
 
     def publish_outside(self) -> None:
-        """Publish a version by another tool."""
+        """Publish a version with another tool."""
         version = self.random.choice(self.truths).any_version()
         self.log(f"outside {version.version_number}")
         page_id, audience_id = self.key_of(version)
@@ -440,7 +441,7 @@ class History(TwoServers):
         return self.truths[0].page_id, version.audience_id
 
     def roll_back_release(self) -> None:
-        """Roll back all of a release."""
+        """Roll back a whole release."""
         if releases := list(Release.objects.filter(state=ReleaseState.FINISHED)):
             release = self.random.choice(releases)
 
@@ -451,7 +452,7 @@ class History(TwoServers):
             self.begin(f"roll back release {release.pk}", press)
 
     def restart(self) -> None:
-        """Start a server again: what it did is lost."""
+        """Restart a server, so that its running work is lost."""
         server = self.random.choice(self.servers)
         for actor in [*self.turns.actors]:
             if self.homes[actor] == server:
@@ -460,18 +461,18 @@ class History(TwoServers):
         self.mark_interrupted()
 
     def has_ended(self, actor: Actor) -> None:
-        # A worker records no list if another of its calls has failed.
+        # A worker doesn't record a list if another of its calls failed.
         if actor.name.startswith("read") and not actor.is_killed:
             self.ended_s[actor] = self.now_s
 
     def check_releases(self) -> None:
-        """Fail if a version that a release has published went live for another reason."""
+        """Fail if a version that a release published has another reason."""
         publications = Publication.objects.filter(page_id=self.truths[0].page_id)
         by_release = publications.exclude(operation__release_items=None)
         for publication in by_release.prefetch_related("operation__release_items__release"):
             assert publication.operation
             is_rollback = publication.reason == PublicationReason.ROLLBACK
-            # An item also follows what was sent for its version before.
+            # An item also follows what was sent earlier for its version.
             is_emergency = bool(publication.operation.emergency_reason)
             reason = PublicationReason.EMERGENCY if is_emergency else PublicationReason.RELEASE
             assert is_rollback or publication.reason in (reason, PublicationReason.PUBLISH)
@@ -501,7 +502,7 @@ def test_no_history_has_other_publications_than_were_seen(
 ) -> None:
     clock = stopped(monkeypatch)
 
-    def tell(seed: int) -> None:
+    def run_history(seed: int) -> None:
         Release.objects.all().delete()
         cache.clear()
         caplog.clear()
@@ -511,11 +512,11 @@ def test_no_history_has_other_publications_than_were_seen(
         try:
             with override_settings(EMBEDDED_API_QUEUE_S=seconds, EMBEDDED_API_PROCESSING_S=seconds):
                 history.run()
-            raise_what_a_worker_caught(caplog)
+            raise_worker_errors(caplog)
         except BaseException as error:
             error.add_note("\n".join(history.events))
             raise
         finally:
             history.end_all()
 
-    tell_histories(tell, count=500 if pytestconfig.getoption("exhaustive") else 12)
+    run_histories(run_history, count=500 if pytestconfig.getoption("exhaustive") else 12)

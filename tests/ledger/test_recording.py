@@ -1,4 +1,4 @@
-"""What was seen is written down once, and again only where it changed."""
+"""Objects are recorded once, and again only if they changed."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -41,7 +41,7 @@ def fifty_audiences(**differs: Any) -> list[dict[str, Any]]:
 
 
 def test_fifty_new_pages_cost_seven_queries(django_assert_max_num_queries: Queries) -> None:
-    # Two of them write: SQLite takes 999 values a query. Two add to the feed: pages, and the total.
+    # Two write, as SQLite takes 999 values per query. Two add to the feed: pages, and the total.
     with django_assert_max_num_queries(7):
         seed_pages(*fifty_pages())
     assert PageRecord.objects.count() == 50
@@ -89,7 +89,7 @@ def test_versions_seen_with_an_audience_are_kept() -> None:
 
 
 def test_a_replaced_version_keeps_its_last_seen_time() -> None:
-    """Looks that find an audience as it was touch none of its versions."""
+    """Reads that find an audience unchanged don't touch its versions."""
     seed_audiences(wire.audience())
     long_ago, lately = (timezone.now() - timedelta(days=days) for days in (9, 1))
     VersionRecord.objects.update(first_seen_at=long_ago, last_seen_at=long_ago)
@@ -104,7 +104,7 @@ def test_a_replaced_version_keeps_its_last_seen_time() -> None:
 def test_fifty_replaced_versions_cost_six_queries_more(
     django_assert_max_num_queries: Queries,
 ) -> None:
-    """One dates them, two end their publications, and three look for followers."""
+    """One dates them, two end their publications, and three find followers."""
     seed_audiences(*fifty_audiences())
     with django_assert_max_num_queries(13 + LOCK):
         seed_audiences(*(audience | {"publishedVersion": None} for audience in fifty_audiences()))
@@ -113,7 +113,7 @@ def test_fifty_replaced_versions_cost_six_queries_more(
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="the trigger is SQLite's")
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_an_audience_is_not_known_until_its_versions_are() -> None:
-    """Else no later look would write them down: it finds the audience as it was."""
+    """Otherwise no later read would record the versions, as the audience would seem unchanged."""
     with connection.cursor() as cursor:
         cursor.execute(
             "CREATE TRIGGER full BEFORE INSERT ON ledger_versionrecord"
@@ -126,7 +126,7 @@ def test_an_audience_is_not_known_until_its_versions_are() -> None:
     assert VersionRecord.objects.count() == 2
 
 
-def test_an_undated_audience_comes_last() -> None:
+def test_an_undated_audience_is_last() -> None:
     undated = wire.audience(audienceId="aud_2", createdAt="long ago")
     seed_audiences(undated, wire.audience())
     assert [item.audience_id for item in audiences_last_known("page_1")] == ["aud_1", "aud_2"]
@@ -164,7 +164,7 @@ def test_what_the_service_sends_beyond_the_spec_is_kept() -> None:
 
 @pytest.mark.parametrize("field", ["name", "title", "status", "pageType", "brandId", "pageContext"])
 def test_a_page_with_long_texts_is_kept_whole(field: str) -> None:
-    # By chance, that no database packs it into less.
+    # Random, so that no database can compress it.
     text = "".join(chr(0x4E00 + randbelow(20_000)) for _ in range(5_000))
     seed_pages(wire.page(**{field: text}))
     assert PageRecord.objects.get().page.to_wire()[field] == text

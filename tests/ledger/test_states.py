@@ -1,4 +1,4 @@
-"""One vocabulary: the states of versions and operations, and the words of them on every screen."""
+"""One vocabulary: the states of versions and operations, and their words on every screen."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -25,7 +25,7 @@ def test_each_state_has_a_word_of_its_own() -> None:
         assert len(labels) == len(set(labels))
 
 
-def test_a_live_version_is_live_whatever_its_status() -> None:
+def test_a_live_version_is_live_with_any_status() -> None:
     assert {version_state(status, is_live=True) for status in VersionStatus} == {VersionState.LIVE}
 
 

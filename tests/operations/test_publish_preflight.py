@@ -1,4 +1,4 @@
-"""Pre-flight checks report the risks of a publish, and require the number when they should."""
+"""Pre-flight checks report the risks of a publish, and require typing the number if needed."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ from dashboard.contract.resource import UnreadableValue, read_resource
 from dashboard.ledger.models import Publication
 from dashboard.operations.publish_preflight import (
     Finding,
-    FoundPage,
+    PageReading,
     PendingChanges,
     Severity,
     findings,
@@ -28,8 +28,8 @@ def version(**differs: Any) -> AudienceVersion:
     return AudienceVersion.model_validate(wire.version(**differs))
 
 
-def page(**differs: Any) -> FoundPage:
-    return FoundPage(PageItem.model_validate(wire.page(**differs)))
+def page(**differs: Any) -> PageReading:
+    return PageReading(PageItem.model_validate(wire.page(**differs)))
 
 
 DRAFT, LIVE = version(), AudienceVersion.model_validate(wire.live_version())
@@ -45,12 +45,12 @@ def preflight(
     is_listed: bool = True,
     is_readable: bool = True,
     archived_at: Any = None,
-    page: FoundPage = PAGE,
+    page: PageReading = PAGE,
     pending: PendingChanges = NO_CHANGES,
     others_in_flight: Iterable[int | None] = (),
     taken_back_by: Publication | None = None,
 ) -> list[Finding]:
-    """Return the findings of a draft over a live version: none, unless something differs."""
+    """Return the findings for a draft over a live version. With the defaults there are none."""
     audience = read_resource(Audience, {"archivedAt": archived_at}).model_copy(
         update={"published_version": live, "latest_version": latest}
     )
@@ -81,7 +81,7 @@ def test_a_draft_over_a_live_version_has_no_findings() -> None:
 
 
 def test_the_first_version_of_an_audience_has_no_findings() -> None:
-    assert headlines(live=None, page=FoundPage(None), pending=PendingChanges()) == []
+    assert headlines(live=None, page=PageReading(None), pending=PendingChanges()) == []
 
 
 QUEUED = version(status="queued", versionId="ver_3", versionNumber=3)
@@ -104,7 +104,10 @@ QUEUED = version(status="queued", versionId="ver_3", versionNumber=3)
         ({"others_in_flight": (None,)}, "Publishing another version hasn’t finished."),
         ({"page": page(status="archived")}, "This page is archived."),
         ({"page": page(archivedAt=wire.MARK, status=None)}, "This page is archived."),
-        ({"page": FoundPage(None, "500")}, "Couldn’t read the page, so its status wasn’t checked."),
+        (
+            {"page": PageReading(None, "500")},
+            "Couldn’t read the page, so its status wasn’t checked.",
+        ),
         ({"archived_at": wire.MARK}, "This audience is archived."),
         ({"archived_at": 1767225600}, "Couldn’t read whether this audience is archived."),
         ({"is_readable": False}, "The service’s data for this audience can’t be read."),
@@ -136,7 +139,7 @@ def test_pending_changes_are_counted_and_are_not_a_risk(count: int, headline: st
     live=st.none() | st.just(DRAFT),
     latest=st.none() | st.just(QUEUED),
     page=st.builds(
-        FoundPage,
+        PageReading,
         st.none() | st.just(page(status="archived").page),
         st.sampled_from(["", "Broken."]),
     ),

@@ -47,7 +47,7 @@ class Migration(migrations.Migration):
             name='FeedEntry',
             fields=[
                 ('seq', models.BigAutoField(primary_key=True, serialize=False)),
-                ('kind', models.CharField(choices=[('page', 'Page'), ('audience', 'Audience'), ('operation', 'Operation'), ('release', 'Release'), ('approval', 'Approval'), ('subscription', 'Subscription'), ('receiver', 'Receiver'), ('notification', 'Notification'), ('saved_view', 'Saved View'), ('presence', 'Presence'), ('service', 'Service')], max_length=16)),
+                ('kind', models.CharField(choices=[('page', 'Page'), ('audience', 'Audience'), ('operation', 'Operation'), ('release', 'Release'), ('approval', 'Approval'), ('subscription', 'Subscription'), ('receiver', 'Receiver'), ('notification', 'Notification'), ('target', 'Target'), ('saved_view', 'Saved View'), ('presence', 'Presence'), ('comment', 'Comment'), ('service', 'Service')], max_length=16)),
                 ('page_id', models.TextField(blank=True)),
                 ('audience_id', models.TextField(blank=True)),
                 ('object_id', models.TextField(blank=True)),
@@ -118,6 +118,7 @@ class Migration(migrations.Migration):
                 ('new_page_agent', models.CharField(blank=True, max_length=3)),
                 ('updated_at', models.DateTimeField(null=True)),
                 ('searched', models.TextField(db_default='', default='')),
+                ('assignee', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'indexes': [models.Index(fields=['latest_status'], name='ledger_audi_latest__55738c_idx'), models.Index(fields=['audience_id'], name='ledger_audi_audienc_3f937c_idx'), models.Index(fields=['prospect_id'], name='ledger_audi_prospec_a17cd6_idx'), dashboard.ledger.models.objects.IndexOfSQLite(fields=['searched', 'archived'], name='audiences_searched'), models.Index(fields=['-updated_at', '-id'], name='ledger_audi_updated_0ab866_idx'), models.Index(fields=['name'], name='ledger_audi_name_bcb49b_idx'), models.Index(fields=['last_seen_at'], name='ledger_audi_last_se_7e6b5e_idx'), models.Index(fields=['live_status', 'latest_status', 'new_page_agent'], name='ledger_audi_live_st_c73bc9_idx'), dashboard.ledger.models.objects.IndexOfSQLite(fields=['live_status', 'latest_status', 'new_page_agent', 'page_id', 'searched'], name='audiences_narrowed'), models.Index(fields=['first_seen_at'], name='ledger_audi_first_s_105569_idx'), models.Index(fields=['changed_at'], name='ledger_audi_changed_0cac5f_idx'), models.Index(fields=['page_id', 'live_status', 'latest_status'], name='ledger_audi_page_id_6d8c4b_idx')],

@@ -9,27 +9,33 @@ from dashboard import clock
 
 
 class FeedKind(models.TextChoices):
-    """What an entry is about, and what its `object_id` is the id of."""
+    """What an entry is about, and what its `object_id` identifies."""
 
     PAGE = "page"
-    """Without a page, the service's list of pages has another length."""
+    """Without `page_id`, the list of pages has another length, or its crawl another state."""
     AUDIENCE = "audience"
     OPERATION = "operation"
-    """`object_id` is its key."""
+    """`object_id` is the operation's key."""
     RELEASE = "release"
     APPROVAL = "approval"
-    """A request; without `object_id`, the rule."""
+    """A request for approval; without `object_id`, the approval rule."""
     SUBSCRIPTION = "subscription"
     RECEIVER = "receiver"
-    """Its settings; with `object_id`, a delivery."""
+    """The receiver's settings; with `object_id`, a delivery."""
     NOTIFICATION = "notification"
-    """Of `user_id`: new ones, or some were read."""
+    """New notifications of `user_id`, or some were read."""
+    TARGET = "target"
+    """A webhook that gets the notifications of `user_id` or of a team; without `object_id`, the
+    e-mail address of `user_id`."""
     SAVED_VIEW = "saved_view"
-    """Of `user_id`, or of the team."""
+    """A view of `user_id`, or of the team."""
     PRESENCE = "presence"
-    """`object_id` is a place, and `actor_id` who came, went or does something else there."""
+    """`object_id` is a place, and `actor_id` the user who came, left or does something else
+    there."""
+    COMMENT = "comment"
+    """`object_id` is the place of its thread."""
     SERVICE = "service"
-    """Its health, or how it deviates from the specification."""
+    """The service's health, or its deviations from the specification."""
 
 
 class TransactionNumber(Func):
@@ -43,7 +49,7 @@ class TransactionNumber(Func):
 
 
 class FeedEntry(models.Model):
-    """Something changed: which thing, not what it is now. No text that anybody wrote."""
+    """Something changed: its id, but neither its new state nor any text that people wrote."""
 
     seq = models.BigAutoField(primary_key=True)
     kind = models.CharField(max_length=16, choices=FeedKind)
@@ -51,9 +57,9 @@ class FeedEntry(models.Model):
     audience_id = models.TextField(blank=True)
     object_id = models.TextField(blank=True)
     user_id = models.BigIntegerField(null=True)
-    """Who alone may see it; null for everybody."""
+    """The only user who may see it; null for everybody."""
     actor_id = models.BigIntegerField(null=True)
-    """Who changed it; null if it was read from the service, or a worker did."""
+    """The user who changed it; null if a worker did, or if it was read from the service."""
     at = models.DateTimeField(default=clock.now)
     transaction = models.BigIntegerField(null=True, db_default=TransactionNumber())
 

@@ -1,4 +1,4 @@
-"""What the service has, as last seen: pages, audiences, versions and subscriptions."""
+"""The service's objects as last seen: pages, audiences, versions and subscriptions."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -18,7 +18,7 @@ from dashboard.texts import fold
 IN_FLIGHT = ("pending", "queued", "processing")
 """Statuses of a version that is being published."""
 LIVE = "live"
-"""Every LiveStatus but NOT_LIVE: something is live."""
+"""Stands for every LiveStatus except those of NOTHING_LIVE."""
 FLAG_COLUMNS = ("any_live", "any_not_live", "any_changed", "any_rolled_back", "any_in_flight")
 """The columns of a page's audience flags."""
 
@@ -44,8 +44,8 @@ class ObservedRecord(models.Model):
 class IndexOfSQLite(models.Index):
     """A covering index, created on SQLite only.
 
-    SQLite stores a long body inside its row, so that a scan reads all of them. PostgreSQL stores
-    it separately, and limits an index entry to 2,704 bytes.
+    SQLite stores a long body inside its row, so a scan reads all bodies. PostgreSQL stores them
+    separately, and limits an index entry to 2,704 bytes.
     """
 
     def create_sql(
@@ -65,7 +65,7 @@ class PageRecord(ObservedRecord):
     name = models.TextField()
     title = models.TextField()
     status = models.TextField(blank=True)
-    """Empty if no response ever had it."""
+    """Empty if no response ever had a status."""
     page_type = models.TextField(blank=True)
     brand_id = models.TextField()
     audiences_count = models.BigIntegerField()
@@ -130,7 +130,7 @@ def page_search_text(page: PageItem) -> str:
 
 
 class ListTotal(models.Model):
-    """The last total count of a list at the service, to compute the coverage."""
+    """The last total of a list at the service, to compute how much of it is known."""
 
     list_name = models.CharField(max_length=32, primary_key=True)
     total_count = models.BigIntegerField()
@@ -154,20 +154,33 @@ class LiveStatus(StrEnum):
     CANCELED = "canceled"
     """The same, but the latest version was canceled: there is nothing to publish."""
     ROLLED_BACK = "rolled-back"
-    """The same, but the latest version was live, and was taken back in favor of an older one."""
+    """The same, but the latest version was live and was rolled back in favor of an older one."""
+    REJECTED = "rejected"
+    """The same, but a person rejected the latest version in a review."""
+    REJECTED_FIRST = "rejected-first"
+    """Nothing is live, and a person rejected the latest version in a review."""
+
+
+NOTHING_LIVE = (LiveStatus.NOT_LIVE, LiveStatus.REJECTED_FIRST)
+REJECTED_AS: dict[str, LiveStatus] = {
+    LiveStatus.CHANGED: LiveStatus.REJECTED,
+    LiveStatus.NOT_LIVE: LiveStatus.REJECTED_FIRST,
+}
+"""What a status becomes when the latest version is rejected."""
 
 
 class AudienceRecord(ObservedRecord):
     page_id = models.TextField()
     audience_id = models.TextField()
     name = models.TextField(blank=True)
-    """Its first 500 characters; empty if the service sent none."""
+    """The first 500 characters of the name; empty if the service sent none."""
     prospect_id = models.TextField(blank=True)
     latest_version_id = models.TextField(blank=True)
     latest_version_number = models.BigIntegerField(null=True)
     latest_status = models.TextField(blank=True)
     in_progress_since = models.DateTimeField(null=True)
-    """Of the latest version, by its dates; null if it is not in progress, or has no such date."""
+    """Since when the latest version is in progress, by its dates; null if it isn't, or has no such
+    date."""
     live_version_id = models.TextField(blank=True)
     live_version_number = models.BigIntegerField(null=True)
     archived = models.BooleanField(default=False)
@@ -180,6 +193,10 @@ class AudienceRecord(ObservedRecord):
     """The latest date of the audience and its two versions (`audience_updated_at`)."""
     searched = models.TextField(default="", db_default="")
     """The text that searches match (`audience_search_text`)."""
+    assignee = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    """The user responsible for it, set in Pressroom; the service has no assignees."""
 
     class Meta:
         constraints = [
@@ -216,6 +233,12 @@ class AudienceRecord(ObservedRecord):
     def audience(self) -> Audience:
         return Audience.from_json(self.body)
 
+    @property
+    def is_in_flight(self) -> bool:
+        """Whether its latest version is in progress."""
+        is_live = self.latest_version_id == self.live_version_id
+        return self.latest_status in IN_FLIGHT and not is_live
+
 
 def audience_search_text(audience: Audience) -> str:
     """Return the folded text that searches match: the name, then the id, one per line."""
@@ -225,7 +248,7 @@ def audience_search_text(audience: Audience) -> str:
 def live_status(audience: Audience, *, is_rolled_back: bool = False) -> LiveStatus:
     """Return how the live version and the latest one relate.
 
-    `is_rolled_back` is whether the latest one was taken back, which only publications tell.
+    `is_rolled_back` is whether the latest one was rolled back, which only publications show.
     """
     latest, live = audience.latest_version, audience.published_version
     if live is None:
@@ -280,7 +303,7 @@ class VersionRecord(models.Model):
             models.Index(fields=["page_id", "audience_id", "-version_number"]),
             models.Index(fields=["version_id"]),
             models.Index(fields=["-last_seen_at"]),
-            # Those in flight, looked for by each check of a worker.
+            # Versions in flight, which each check of a worker looks for.
             IndexOfSQLite(name="versions_in_flight", fields=["status", "-last_seen_at"]),
         ]
 

@@ -1,4 +1,4 @@
-"""Queries of all audiences as last seen: filtered, counted, sorted, and how many are known."""
+"""Queries of all audiences as last seen: filtered, counted and sorted; and how many are known."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,13 +6,25 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db.models import Count, F, OuterRef, QuerySet, Subquery, TextField, Value
+from django.db.models import (
+    Case,
+    Count,
+    F,
+    IntegerField,
+    OuterRef,
+    QuerySet,
+    Subquery,
+    TextField,
+    Value,
+    When,
+)
 from django.db.models.expressions import Combinable, OrderBy
 from django.db.models.functions import Coalesce
 
-from dashboard.compiled_query import CompiledQuery
+from dashboard.compiled_query import ROW_COUNT, CompiledQuery
+from dashboard.ledger.changes import audiences_unread, pages_total
 from dashboard.ledger.models import AudienceRecord, PageRecord
-from dashboard.ledger.models.objects import LIVE, LiveStatus
+from dashboard.ledger.models.objects import LIVE, NOTHING_LIVE, LiveStatus
 from dashboard.ledger.queries.audiences import AUDIENCE_TIMES
 from dashboard.ledger.queries.pages import NOT_GIVEN, stored_values
 from dashboard.ledger.queries.rows import read_in_steps
@@ -27,6 +39,8 @@ AUDIENCE_SORTS: dict[str, list[str | OrderBy]] = {
     "live": [F("live_since").asc(nulls_last=True), "pk"],
 }
 DEFAULT_AUDIENCE_SORT = "-updated"
+_ASSIGNEE_NAME = Case(When(assignee__is_active=True, then=F("assignee__username")))
+"""Username of the assignee; None if there is none, or if the account is turned off."""
 COLUMNS = ("live_status", "latest_status", "new_page_agent")
 """The columns that audiences are counted by, in the order of an AudienceTally's keys."""
 MAX_PAGE_OPTIONS = 12
@@ -35,29 +49,35 @@ MAX_PAGE_OPTIONS = 12
 
 @dataclass(frozen=True)
 class AudienceFilters:
-    """What a list of audiences is narrowed to; an empty filter lets all pass."""
+    """Filters of a list of audiences; an empty filter lets all pass."""
 
     words: str = ""
-    """Each in name or id; case and accents are ignored."""
+    """Words to search; each must be in the name or id. Case and accents are ignored."""
     pages: tuple[str, ...] = ()
     """Ids of pages."""
     live: tuple[str, ...] = ()
-    """Values of LiveStatus, or LIVE for all but NOT_LIVE."""
+    """Values of LiveStatus, or LIVE for all except NOTHING_LIVE. REJECTED includes first
+    versions."""
     statuses: tuple[str, ...] = ()
-    """Of the latest version, or NOT_GIVEN if there is none."""
+    """Statuses of the latest version, or NOT_GIVEN if there is none."""
     agents: tuple[str, ...] = ()
     """`yes`, `no` or NOT_GIVEN."""
+    assignees: tuple[str, ...] = ()
+    """Usernames, or NOT_GIVEN for audiences without an assignee."""
 
     @property
     def arguments(self) -> tuple[list[str], ...]:
-        """The filters as stored: words, pages, and one list for each of COLUMNS."""
-        return fold(self.words).split(), list(self.pages), *self.chosen
+        """The filters as stored: words, pages, assignees, and one list for each of COLUMNS."""
+        assignees = stored_values(self.assignees)
+        return fold(self.words).split(), list(self.pages), assignees, *self.chosen
 
     @property
     def chosen(self) -> tuple[list[str], ...]:
         live = [*self.live]
         if LIVE in live:
-            live += [status for status in LiveStatus if status != LiveStatus.NOT_LIVE]
+            live += [status for status in LiveStatus if status not in NOTHING_LIVE]
+        if LiveStatus.REJECTED in self.live:
+            live.append(LiveStatus.REJECTED_FIRST)
         return live, stored_values(self.statuses), stored_values(self.agents)
 
 
@@ -75,7 +95,7 @@ class AudienceTally:
     ) -> dict[str, int]:
         """Count audiences by a column's values, narrowed by the other columns' filters.
 
-        With `with_own` by the column's own filter, too.
+        `with_own` applies the column's own filter, too.
         """
         place, sums = COLUMNS.index(column), Counter[str]()
         for key, count in self.counts.items():
@@ -99,6 +119,8 @@ class ListedColumns(NamedTuple):
     updated_at: datetime | None
     page_name: str | None
     page_status: str | None
+    assignee_name: str | None
+    """Username of the assignee."""
     live_since: datetime | None
     is_live_since_seen: bool | None
     seen_in_flight_at: datetime | None
@@ -113,10 +135,11 @@ def list_audiences(
 ) -> list[ListedColumns]:
     """Return a slice of the audiences that `find_audiences` returns; one query.
 
-    `sort` is one of AUDIENCE_SORTS, or else the default applies; `total` are the matches among
-    `recorded` audiences.
+    `sort` is one of AUDIENCE_SORTS, or else the default applies; `total` is the number of matches
+    among `recorded` audiences.
     """
-    # Many matches are found soon in the order of the list; a few are found first, then sorted.
+    # Many matches are found soon in the order of the list. If there are few, find them first, then
+    # sort.
     are_many = total * total >= (start + size) * recorded
     return _ROWS.rows(
         *filters.arguments,
@@ -141,9 +164,12 @@ def iterate_audiences(filters: AudienceFilters, *, sort: str) -> Iterator[Listed
 
 
 def tally_audiences(filters: AudienceFilters) -> AudienceTally:
-    """Count the audiences with these words on these pages by the values of COLUMNS; one query."""
-    words, pages, *_ = filters.arguments
-    matching = _matching(words, pages, (), (), ()).order_by().values(*COLUMNS)
+    """Count audiences by the values of COLUMNS; one query.
+
+    Only the filters for words, pages and assignees apply.
+    """
+    words, pages, assignees, *_ = filters.arguments
+    matching = _matching(words, pages, assignees, (), (), ()).order_by().values(*COLUMNS)
     rows = matching.annotate(count=Count("*")).values_list(*COLUMNS, "count")
     return AudienceTally({(live, latest, agent): count for live, latest, agent, count in rows})
 
@@ -159,15 +185,22 @@ def page_options(words: str, chosen: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _matching(
-    words: Sequence[str], pages: Sequence[str], *chosen: Sequence[str], without_index: bool = False
+    words: Sequence[str],
+    pages: Sequence[str],
+    assignees: Sequence[str],
+    *chosen: Sequence[str],
+    without_index: bool = False,
 ) -> QuerySet[AudienceRecord]:
     """Return the matching audiences; words are folded, values as stored.
 
-    With `without_index` the filters are expressions that no index serves.
+    With `without_index`, the filters are expressions that no index serves.
     """
     audiences = AudienceRecord.objects.all()
     for word in words:
         audiences = audiences.filter(searched__contains=word)
+    if assignees:
+        name = Coalesce(_ASSIGNEE_NAME, Value("", TextField()), output_field=TextField())
+        audiences = audiences.alias(the_assignee=name).filter(the_assignee__in=assignees)
     for column, values in zip(("page_id", *COLUMNS), (pages, *chosen), strict=True):
         if not values:
             continue
@@ -196,6 +229,7 @@ def _with_page(audiences: QuerySet[AudienceRecord]) -> "QuerySet[AudienceRecord,
     return audiences.annotate(
         page_name=Subquery(page.values("name")[:1]),
         page_status=Subquery(page.values("status")[:1]),
+        assignee_name=_ASSIGNEE_NAME,
         **AUDIENCE_TIMES,
     ).values_list(*ListedColumns._fields, named=True)
 
@@ -207,3 +241,59 @@ def _ordered(audiences: QuerySet[AudienceRecord], sort: str) -> QuerySet[Audienc
     if sort.strip("-") == "live":
         audiences = audiences.alias(live_since=AUDIENCE_TIMES["live_since"])
     return audiences.order_by(*AUDIENCE_SORTS.get(sort, AUDIENCE_SORTS[DEFAULT_AUDIENCE_SORT]))
+
+
+@dataclass(frozen=True)
+class AudienceCoverage:
+    pages: int = 0
+    """Number of known pages."""
+    pages_total: int | None = None
+    """The service's own number of pages; None if its list was never read."""
+    unread: int = 0
+    """Number of known pages whose audiences weren't read since their number last changed."""
+    as_of: datetime | None = None
+    """When an audience was last seen."""
+
+    @property
+    def pages_read(self) -> int:
+        """The number of pages whose audiences were read, or that have none."""
+        return self.pages - self.unread
+
+    @property
+    def pages_in_all(self) -> int:
+        return max(self.pages, self.pages_total or 0)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether all audiences were read, so that no result means none exists."""
+        return self.has_all_pages and not self.unread
+
+    @property
+    def has_all_pages(self) -> bool:
+        return self.pages_total is not None and self.pages >= self.pages_total
+
+
+def audience_coverage() -> AudienceCoverage:
+    return _COVERAGE.first() or AudienceCoverage()
+
+
+def _coverage() -> "QuerySet[PageRecord, Any]":
+    every = PageRecord.objects.order_by()
+    latest = AudienceRecord.objects.order_by("-last_seen_at").values("last_seen_at")[:1]
+    columns = {
+        "pages": Subquery(every.values(count=ROW_COUNT), output_field=IntegerField()),
+        "pages_total": Subquery(pages_total()),
+        "unread": Subquery(
+            every.filter(audiences_unread()).values(count=ROW_COUNT), output_field=IntegerField()
+        ),
+        "as_of": Subquery(latest),
+    }
+    return every.annotate(**columns).values_list(*columns)[:1]
+
+
+_COVERAGE = CompiledQuery(lambda row: AudienceCoverage(*row), _coverage)
+
+
+def unread_pages(*, after: int, limit: int) -> list[Any]:
+    pages = PageRecord.objects.filter(audiences_unread(), pk__gt=after).order_by("pk")
+    return list(pages.values_list("pk", "page_id", "name", named=True)[:limit])

@@ -1,6 +1,6 @@
-"""Queries of audiences, their versions, and what of them was live when, and was taken back.
+"""Queries of audiences, their versions and publications, and what was rolled back.
 
-All screens, exports and notifications that say what is or was live use these.
+All screens, exports and notifications that show what is or was live use these.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -11,7 +11,7 @@ from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 
 from dashboard.compiled_query import CompiledQuery
-from dashboard.contract.audiences import AudienceVersion
+from dashboard.contract.audiences import Audience, AudienceVersion
 from dashboard.contract.wire import read_date
 from dashboard.ledger.models import AudienceRecord, PageRecord, Publication, VersionRecord
 from dashboard.ledger.models.objects import IN_FLIGHT
@@ -25,11 +25,11 @@ AUDIENCE_TIMES = {
     "is_live_since_seen": Subquery(_LIVE.values("is_start_seen")[:1]),
     "seen_in_flight_at": Subquery(_IN_FLIGHT.values("last_seen_at")[:1]),
 }
-"""Columns of an audience in a list: since when its version is live, whether that is when it was
-seen, and when a version was last seen in flight. The service returns only the latest and the live
-version, so an earlier one that is published again is not returned until it is live."""
+"""Columns of an audience in a list: since when its version is live, whether that is only when it
+was seen, and when a version was last seen in flight. The service returns only the latest and the
+live version, so an earlier one that is published again is not returned until it is live."""
 _NEWEST_FIRST = F("created_at").desc(nulls_last=True)
-"""Without a date last: PostgreSQL would put them first."""
+"""Rows without a date come last; PostgreSQL would put them first."""
 HISTORY_BEGINS = (PublicationReason.FIRST_SEEN, PublicationReason.AFTER_RESTORE)
 """Reasons of publications before which others may be missing."""
 
@@ -59,9 +59,9 @@ def audiences_of_person(person_id: str) -> QuerySet[AudienceRecord]:
 
 
 def in_progress_since(version: AudienceVersion | None) -> datetime | None:
-    """Return since when a version is in progress; None if it is not, or no date says so.
+    """Return since when a version is in progress; None if it isn't, or has no such date.
 
-    A pending one is in progress since its creation, any other since it was queued.
+    A pending version is in progress since its creation, any other since it was queued.
     """
     if version is None or version.status not in IN_FLIGHT:
         return None
@@ -87,10 +87,10 @@ def audiences_in_flight() -> QuerySet[AudienceRecord]:
 
 
 def versions_in_flight() -> QuerySet[VersionRecord]:
-    """Return the versions in flight, those changed last first.
+    """Return the versions in flight, last seen first.
 
-    Also those that are neither the latest nor the live version of their audience, which the service
-    returns once they are live.
+    Includes those that are neither the latest nor the live version of their audience. The service
+    doesn't return these until they are live.
     """
     return VersionRecord.objects.filter(status__in=IN_FLIGHT).order_by("-last_seen_at", "-pk")
 
@@ -127,6 +127,17 @@ def version_last_known(page_id: str, audience_id: str, version_id: str) -> Versi
     return versions_seen(page_id, audience_id).filter(version_id=version_id).first()
 
 
+def find_version(
+    audience: Audience, page_id: str, audience_id: str, version_id: str
+) -> AudienceVersion | None:
+    """Return a version as read if it is the latest or the live one, else as last known."""
+    for version in (audience.latest_version, audience.published_version):
+        if version and version.version_id == version_id:
+            return version
+    record = version_last_known(page_id, audience_id, version_id)
+    return record.version if record else None
+
+
 def live_publication(page_id: str, audience_id: str) -> Publication | None:
     return live_publications([(page_id, audience_id)]).get((page_id, audience_id))
 
@@ -150,9 +161,9 @@ def publications_at(moment: datetime) -> QuerySet[Publication]:
 
 
 def publications_since(moment: datetime) -> QuerySet[Publication]:
-    """Return what went live since a moment.
+    """Return the publications that started since a moment.
 
-    Without what was live already, for all that is known: first seen without a usable date, or seen
+    Leaves out versions that may have been live before: first seen without a usable date, or seen
     again with an earlier one.
     """
     may_be_earlier = Q(
@@ -173,7 +184,7 @@ def rolled_back_by(page_id: str, audience_id: str, version_id: str) -> Publicati
 def rolled_back_versions(
     keys: Iterable[tuple[str, str]],
 ) -> dict[tuple[str, str, str], Publication]:
-    """Return what took versions of audiences back, by the ids of page, audience and version.
+    """Return the publications that rolled versions back, by ids of page, audience and version.
 
     One query; `keys` are the ids of page and audience.
     """
@@ -188,7 +199,7 @@ def rolled_back_versions(
 def rollback_target(page_id: str, audience_id: str) -> Publication | None:
     """Return the publication to roll back to; None if nothing is live, or nothing was before.
 
-    It is the last one of a version that was live before and was not taken back itself.
+    It is the latest one of a version that was live before and wasn't rolled back itself.
     """
     return rollback_targets([(page_id, audience_id)]).get((page_id, audience_id))
 
@@ -204,9 +215,10 @@ def rollback_targets(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], P
 
 
 def taken_back_by(history: Sequence[Publication], version_id: str) -> Publication | None:
-    """Return the publication that took a version back, if its last one was taken back. Pure.
+    """Return the publication that rolled a version back; None if none did. Pure.
 
-    `history` are the publications of its audience, oldest first.
+    Only the version's last publication counts. `history` are the publications of its audience,
+    oldest first.
     """
     places = [
         place for place, publication in enumerate(history) if publication.version_id == version_id
@@ -218,10 +230,11 @@ def taken_back_by(history: Sequence[Publication], version_id: str) -> Publicatio
 
 
 def is_rollback(publication: Publication, earlier: Sequence[Publication]) -> bool:
-    """Return whether a publication took back the last of those before it.
+    """Return whether a publication rolled back the last of those before it.
 
-    It did if its version is older and was live before, or may have been: what came before the first
-    read isn't known, nor what came between two reads if no read found the last one live.
+    It did if its version is older and was live before, or may have been. What was live before the
+    first read isn't known. If no read found the last one live, what was live between two reads
+    isn't either.
     """
     if not earlier or publication.version_number >= earlier[-1].version_number:
         return False
@@ -263,9 +276,9 @@ def publications_of_versions(
 def outside_publications(
     *, since: datetime | None = None, target: str = ""
 ) -> QuerySet[Publication]:
-    """Return what went live outside Pressroom and was noticed since then, newest first.
+    """Return the publications outside Pressroom that were noticed since then, newest first.
 
-    `target` is any id of its version.
+    `target` is the id of a page, an audience or a version.
     """
     publications = Publication.objects.filter(reason=PublicationReason.OUTSIDE)
     if since:
@@ -281,7 +294,7 @@ def _of(page_id: str, audience_id: str) -> QuerySet[Publication]:
 
 
 def _of_audiences(keys: Collection[tuple[str, str]]) -> QuerySet[Publication]:
-    """Return the publications of these audiences, and of some others with the same ids."""
+    """Return the publications of these audiences, and of others that combine the same ids."""
     page_ids, audience_ids = (
         {page_id for page_id, _ in keys},
         {audience_id for _, audience_id in keys},

@@ -1,0 +1,1 @@
+"""Reviews of lists, the decisions made in them, and verdicts on pending changes."""
