@@ -1,6 +1,7 @@
-"""Change where a user's e-mail goes: the new address counts once the link sent to it was opened.
+"""Change where a user's e-mail goes. The new address counts once its link is confirmed.
 
-Not django-allauth's addresses: those replace the account's own, which the approval rule compares.
+This doesn't use django-allauth's addresses. They replace the account's own address, which the
+approval rule compares.
 """
 
 from datetime import timedelta
@@ -14,19 +15,24 @@ from django.urls import reverse
 
 from dashboard import clock
 from dashboard.accounts.preferences import email_address_of, is_email_taken, save_preferences
+from dashboard.ledger import feed
+from dashboard.ledger.models import FeedEntry, FeedKind
 from dashboard.notifications.messages import link_to
 from dashboard.notifications.models import Channel, Delivery, NotificationError
 from dashboard.notifications.outbox import new_delivery
 
 LINK_RETRIED_FOR = timedelta(hours=1)
-"""Somebody waits for it. Source: our choice."""
+"""How long sending the link is retried. The user is waiting for it. Source: our choice."""
 LINK_LIFETIME_S = 24 * 60 * 60
 SALT = "dashboard.notifications.email_change"
 TAKEN = "Another account has this address."
 
 
 def request_confirmation(user: User, address: str) -> None:
-    """Have a worker send a link to an address. Raises NotificationError if it is taken."""
+    """Have a worker send a confirmation link to an address.
+
+    Raises NotificationError if the user has this address already, or another account has it.
+    """
     address = address.lower()
     if address == email_address_of(user).lower():
         raise NotificationError("E-mail goes to this address already.", field="email")
@@ -43,7 +49,7 @@ def last_confirmation(user: User) -> Delivery | None:
 
 
 def confirmation_of(user: User, address: str) -> EmailMessage:
-    # The present address makes the link good for one change.
+    # The current address makes the link valid for one change only.
     token = signing.dumps([user.pk, address, email_address_of(user)], salt=SALT)
     link = link_to(reverse("email-confirm", args=[token]))
     text = (
@@ -56,7 +62,7 @@ def confirmation_of(user: User, address: str) -> EmailMessage:
 
 
 def read_link(user: User, token: str) -> str:
-    """Return the address that a link confirms. Raises NotificationError if it is not valid."""
+    """Return the address that a link confirms. Raises NotificationError if the link isn't valid."""
     try:
         user_id, address, before = signing.loads(token, salt=SALT, max_age=LINK_LIFETIME_S)
     except (signing.BadSignature, ValueError):
@@ -71,12 +77,19 @@ def read_link(user: User, token: str) -> str:
 
 
 def confirm_link(user: User, token: str) -> str:
-    """Send e-mail to the address of a link from now on, and return it."""
+    """Make the address of a link the user's e-mail address and return it. Raises as `read_link`."""
     address = read_link(user, token)
     try:
         with transaction.atomic():
-            save_preferences(user, email="" if address == user.email.lower() else address)
+            set_address(user, "" if address == user.email.lower() else address)
     except IntegrityError:
-        # Another account has confirmed it at the same moment.
+        # Another account confirmed the address at the same moment.
         raise NotificationError(TAKEN) from None
     return address
+
+
+@transaction.atomic
+def set_address(user: User, address: str) -> None:
+    """Make an address the user's e-mail address; an empty one is the account's own."""
+    save_preferences(user, email=address)
+    feed.add(FeedEntry(kind=FeedKind.TARGET, user_id=user.pk))

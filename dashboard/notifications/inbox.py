@@ -1,6 +1,7 @@
-"""The notifications of one user: the bell, and the history."""
+"""One user's notifications: the bell and the history."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from django.contrib.auth.models import User
@@ -8,30 +9,38 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from dashboard import clock
+from dashboard.compiled_query import CompiledQuery
 from dashboard.ledger import feed
 from dashboard.ledger.models import FeedEntry, FeedKind
 from dashboard.notifications.models import Notification
 
 MAX_COUNT = 100
-"""The count of the bell ends here: it shows "99+"."""
+"""Maximum count of the bell, which then shows "99+"."""
 
 
 def unread_count(user: User) -> int:
-    """Return the number of unread notifications, at most MAX_COUNT. One query, of an index."""
+    """Return the number of unread notifications, at most MAX_COUNT. One indexed query."""
     return len(unread_paths(user))
 
 
 def unread_paths(user: User) -> list[tuple[int, str]]:
     """Return the primary keys of unread notifications and the paths of what they are about.
 
-    At most MAX_COUNT. One query, of an index.
+    At most MAX_COUNT. One indexed query.
     """
-    unread = Notification.objects.filter(user=user, read_at=None).order_by()
-    return list(unread.values_list("pk", "event__path")[:MAX_COUNT])
+    return _UNREAD_PATHS.rows(user.pk)
+
+
+def _unread_paths(user_id: int) -> "QuerySet[Notification, Any]":
+    unread = Notification.objects.filter(user_id=user_id, read_at=None).order_by()
+    return unread.values_list("pk", "event__path")[:MAX_COUNT]
+
+
+_UNREAD_PATHS: CompiledQuery[Any] = CompiledQuery(tuple, _unread_paths)
 
 
 def is_about(event_path: str, path: str) -> bool:
-    """Return whether an event is about the page at this decoded path, whatever its query."""
+    """Return whether an event is about the page at this decoded path, ignoring its query."""
     return unquote(urlsplit(event_path).path) == path
 
 
@@ -45,7 +54,7 @@ def mark_read(user: User, notification_ids: Sequence[int]) -> int:
 
 
 def mark_page_read(user: User, path: str) -> int:
-    """Mark those about the page at this decoded path as read; return how many were not."""
+    """Mark notifications about the page at a decoded path as read; return how many were unread."""
     return mark_read(user, [pk for pk, about in unread_paths(user) if is_about(about, path)])
 
 
@@ -55,13 +64,13 @@ def mark_event_read(key: str) -> None:
 
 
 def mark_all_read(user: User, *, until: int) -> int:
-    """Mark all as read up to the newest one that was shown, by its primary key."""
+    """Mark all as read up to the newest one that was shown. `until` is its primary key."""
     unread = Notification.objects.filter(user=user, pk__lte=until, read_at=None)
     return _mark_read(unread, user.pk)
 
 
 def add_to_feed(user_ids: Iterable[int]) -> None:
-    """Add that the notifications of some users changed; each sees their own entry alone."""
+    """Add feed entries for users whose notifications changed. Users see only their own entry."""
     ids = sorted(set(user_ids))
     feed.add(*(FeedEntry(kind=FeedKind.NOTIFICATION, user_id=user_id) for user_id in ids))
 

@@ -1,8 +1,8 @@
-"""The kinds of events: their words, who is notified, and by which channels unless changed.
+"""The kinds of events: their words, recipients and default channels.
 
-Source: our choice. One rule holds for all: users are not notified of what they did themselves,
-unless it is a failure. During quiet hours, e-mails and webhooks wait, except for failures of the
-user's own changes (see `is_failure` and `Recipients.OWNERS`).
+Source: our choice. One rule applies to all kinds: users are not notified of what they did
+themselves, unless it is a failure. During quiet hours, e-mails and webhooks wait, except for
+failures of the user's own changes (see `is_failure` and `Recipients.OWNERS`).
 """
 
 from collections.abc import Mapping
@@ -17,11 +17,12 @@ IN_APP, EMAIL, WEBHOOK = Channel.IN_APP, Channel.EMAIL, Channel.WEBHOOK
 
 class Recipients(StrEnum):
     OWNERS = "owners"
-    """Whose change it is: the sender, the owner of a release, who requested or gave an approval."""
+    """Users whose change it is: who sent it, owns the release, or requested or gave the approval.
+    """
     FOLLOWERS = "followers"
-    """Of the page or the audience, or of what has changed."""
+    """Users who follow the page or the audience; for `followed_changed`, what has changed."""
     APPROVERS = "approvers"
-    """Who may decide the request, or might have."""
+    """Users who may decide the request, or could have."""
     PUBLISHERS = "publishers"
     ADMINISTRATORS = "administrators"
 
@@ -34,18 +35,20 @@ PUBLISHERS, ADMINISTRATORS = Recipients.PUBLISHERS, Recipients.ADMINISTRATORS
 class Kind:
     name: str
     group: str
-    """The heading above it in the matrix."""
+    """Heading above it in the matrix."""
     label: str
-    """In the matrix, such as "Failed"."""
+    """Label in the matrix, such as "Failed"."""
     sentence: str
-    """With the names of facts in braces."""
+    """Sentence with the names of facts in braces."""
     recipients: tuple[Recipients, ...]
     channels: tuple[Channel, ...] = (IN_APP, EMAIL, WEBHOOK)
-    """On by default."""
+    """Channels that are on by default."""
     is_failure: bool = False
-    """Whether users are notified of it although they did it, and in their quiet hours."""
+    """Whether users are notified of it even if they did it, and in their quiet hours."""
     is_for_teams: bool = False
     """Whether a team's webhook is notified of it by default."""
+    is_personal: bool = False
+    """Whether each event is for one user, so that no team can be notified of it."""
 
 
 _ALL = (
@@ -133,18 +136,22 @@ _ALL = (
         "approval_requested",
         "Approvals",
         "Requested",
-        "{actor} requests an approval: {title}.",
+        "{actor} requests an approval{by}: {title}.",
         (APPROVERS,),
         is_for_teams=True,
     ),
     Kind(
-        "approval_given", "Approvals", "Approved", "{actor} approved a request: {title}.", (OWNERS,)
+        "approval_given",
+        "Approvals",
+        "Approved",
+        "{actor} approved a request{by}: {title}.",
+        (OWNERS,),
     ),
     Kind(
         "approval_declined",
         "Approvals",
         "Declined",
-        "{actor} declined a request: {title}.",
+        "{actor} declined a request{by}: {title}.",
         (OWNERS,),
         is_failure=True,
     ),
@@ -152,7 +159,7 @@ _ALL = (
         "approval_void",
         "Approvals",
         "Void or expired",
-        "A request for approval {became}: {title}.",
+        "A request for approval{by} {became}: {title}.",
         (OWNERS,),
         is_failure=True,
     ),
@@ -165,12 +172,63 @@ _ALL = (
         is_for_teams=True,
     ),
     Kind(
+        "mentioned",
+        "Comments",
+        "Mentions you",
+        "{actor} mentioned you in a comment on {place}.",
+        (OWNERS,),
+        is_personal=True,
+    ),
+    Kind(
+        "commented",
+        "Comments",
+        "New comments",
+        "{count} on {place} by {names}.",
+        (OWNERS,),
+        is_personal=True,
+    ),
+    Kind(
+        "thread_resolved",
+        "Comments",
+        "Resolved",
+        "{actor} resolved a thread on {place}.",
+        (OWNERS,),
+        (IN_APP,),
+        is_personal=True,
+    ),
+    Kind(
+        "assigned",
+        "Comments",
+        "Assigned to you",
+        "{actor} assigned {what} to you.",
+        (OWNERS,),
+        is_personal=True,
+    ),
+    Kind(
+        "version_rejected",
+        "Review",
+        "Rejected",
+        "{actor} rejected version {version} of {audience}.",
+        (OWNERS, FOLLOWERS),
+        (IN_APP,),
+        is_for_teams=True,
+    ),
+    Kind(
         "followed_changed",
         "Following",
         "Something you follow changed",
         "{name}: {changes}.",
         (FOLLOWERS,),
         (IN_APP,),
+    ),
+    Kind(
+        "token_expires",
+        "Tokens",
+        "Expires soon",
+        "The token {token} expires on {day}.",
+        (OWNERS,),
+        (IN_APP, EMAIL),
+        is_failure=True,
     ),
     Kind(
         "service_unreachable",
@@ -207,14 +265,14 @@ _ALL = (
 )
 
 KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _ALL}
-"""By name, in the order of the matrix."""
+"""Kinds by name, in the order of the matrix."""
 
 TEAM_KINDS = [kind.name for kind in _ALL if kind.is_for_teams]
-"""What a team's webhook is notified of by default."""
+"""Names of the kinds that a team's webhook is notified of by default."""
 
 
 TEST = "test"
-"""The kind of a test message, which is in no matrix."""
+"""Kind of a test message, which isn't in the matrix."""
 
 
 class _Facts(dict[str, Any]):
@@ -223,7 +281,7 @@ class _Facts(dict[str, Any]):
 
 
 def sentence(kind: str, facts: Mapping[str, Any]) -> str:
-    """Return what happened, in a sentence; of a kind of an older or newer version, its name."""
+    """Return what happened in a sentence, or the name of the kind if it is unknown."""
     if kind == TEST:
         return "This is a test message from Pressroom."
     kind_words = KINDS.get(kind)

@@ -10,10 +10,10 @@ from django.urls import NoReverseMatch, reverse
 from dashboard.notifications.kinds import TEST, sentence
 from dashboard.notifications.models import Delivery, Event
 
-MAX_LISTED = 20
-"""Events of one message; the others are counted. Source: our choice."""
-NAMES = ("audience", "name", "release")
-"""Facts of events that are names of the service or of users."""
+MAX_LISTED = 14
+"""Events listed in one message; the others are counted. An e-mail has 48 lines then. Our choice."""
+NAMES = ("audience", "name", "release", "place")
+"""Facts that are names from the service or from users."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,14 @@ class OutgoingMessage:
 
 
 def message_of(delivery: Delivery) -> OutgoingMessage:
-    """Return what a delivery says. Two queries."""
+    """Return the message of a delivery. Two queries."""
     if delivery.tested_by_id:
         test = Event(
             kind=TEST, key=delivery.message_id, at=delivery.created_at, path=reverse("overview")
         )
         return OutgoingMessage(delivery.message_id, [test], 1)
     events = Event.objects.filter(
-        pk__in=delivery.items.values("event_id")  # an event is in a message once
+        pk__in=delivery.items.values("event_id")  # an event appears in a message once
     ).order_by("at", "pk")
     return OutgoingMessage(
         delivery.message_id,
@@ -56,7 +56,7 @@ def names_in(event: Event) -> list[str]:
 
 
 def _in_one_line(words: str) -> str:
-    # A name may have any characters. Joiners belong to the spelling of Persian and Hindi names,
+    # A name may contain any characters. Joiners belong to the spelling of Persian and Hindi names,
     # and to emoji.
     line = "".join(
         letter if letter.isprintable() or letter in "\u200c\u200d" else " " for letter in words
@@ -69,7 +69,7 @@ def link_to(path: str) -> str:
 
 
 def link_to_page(name: str) -> str:
-    """Return the full URL of a page of ours without arguments, or of the overview."""
+    """Return the full URL of a page by its URL name, or of the overview if there is none."""
     try:
         return link_to(reverse(name))
     except NoReverseMatch:
@@ -77,7 +77,7 @@ def link_to_page(name: str) -> str:
 
 
 def fields_of(event: Event) -> dict[str, Any]:
-    """Return an event for a machine: ids, names and a link; empty ones are left out."""
+    """Return an event as JSON fields: ids, names and a link. Empty fields are left out."""
     fields: dict[str, Any] = {
         "key": event.key,
         "kind": event.kind,

@@ -1,4 +1,4 @@
-"""Delete old events, and drop what a restored database would send a second time."""
+"""Delete old events, and drop messages that a restored database would send again."""
 
 from datetime import datetime
 
@@ -20,7 +20,8 @@ def prunable_events(before: datetime) -> int:
 def prune_events(before: datetime) -> int:
     """Delete events from before a time, with their notifications; return how many.
 
-    And deliveries of that time. What is still to be delivered stays, with its events.
+    Ended deliveries from before that time are deleted, too. Waiting messages stay, with their
+    events.
     """
     ended = Delivery.objects.exclude(state=DeliveryState.WAITING)
     in_batches(ended.filter(created_at__lt=before).order_by(), lambda rows: rows.delete())
@@ -36,10 +37,12 @@ def _old_events(before: datetime) -> QuerySet[Event]:
 
 @transaction.atomic
 def drop_restored() -> int:
-    """Drop what was to be delivered when a backup was made; return how many messages.
+    """Drop messages that were waiting when the backup was made; return how many.
 
-    It is in the log, and can be sent from there.
+    They stay in the delivery log and can be sent from there.
     """
+    # This includes sittings of comments that hadn't ended.
+    Event.objects.filter(wake_at__gt=clock.now()).update(wake_at=clock.now())
     notify_pending("after a restore")
     items, now = DeliveryItem.objects.filter(delivery=None), clock.now()
     recipients = items.order_by().values_list("channel", "user_id", "target_id").distinct()

@@ -1,7 +1,7 @@
-"""Record what the rooms below report by signals, in the transaction of what happened.
+"""Record events that signals report, in the transaction of what happened.
 
-Each receiver has a savepoint of its own: if it fails, that is logged, and what happened is recorded
-all the same. So it writes no foreign key: PostgreSQL checks those at the very end.
+Each receiver has its own savepoint. If it fails, the error is logged and what happened is still
+recorded. So a receiver writes no foreign keys: PostgreSQL checks those only at commit.
 """
 
 from collections import Counter
@@ -12,11 +12,14 @@ from django.db import transaction
 from django.dispatch import Signal
 from django.urls import reverse
 
+from dashboard import clock
 from dashboard.approvals.models import ApprovalRequest, RequestState
 from dashboard.approvals.requests import approval_decided, approval_ended, approval_requested
+from dashboard.comments.signals import audiences_assigned, comment_added, thread_resolved
 from dashboard.ledger.deviations import BROWSER
 from dashboard.ledger.models import DeviationRecord, Operation, Publication
 from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.queries.audiences import audience_last_known
 from dashboard.ledger.signals import (
     audiences_changed,
     deviations_found,
@@ -25,8 +28,14 @@ from dashboard.ledger.signals import (
     pages_changed,
     published_outside,
 )
+from dashboard.notifications.comment_notices import (
+    on_audiences_assigned,
+    on_comment_added,
+    on_thread_resolved,
+)
 from dashboard.notifications.followed_changes import on_audiences_changed, on_pages_changed
 from dashboard.notifications.inbox import mark_event_read
+from dashboard.notifications.models import Event
 from dashboard.notifications.recording import Draft, Subject, digest_of, record_event, record_events
 from dashboard.releases.models import (
     HoldKind,
@@ -38,6 +47,8 @@ from dashboard.releases.models import (
     release_finished,
     release_held,
 )
+from dashboard.review.decisions import NOTICE_AFTER, rejection_undone, version_rejected
+from dashboard.review.models import ReviewDecision
 
 KIND_OF_OUTCOME = {
     Outcome.ACCEPTED: "publish_finished",
@@ -70,6 +81,11 @@ def connect() -> None:
         (release_held, on_release_held),
         (release_finished, on_release_finished),
         (item_ended_badly, on_item_ended_badly),
+        (comment_added, on_comment_added),
+        (thread_resolved, on_thread_resolved),
+        (audiences_assigned, on_audiences_assigned),
+        (version_rejected, on_version_rejected),
+        (rejection_undone, on_rejection_undone),
     ]
     for signal, receiver in receivers:
         signal.connect(receiver, dispatch_uid=f"notifications.{receiver.__name__}")
@@ -77,7 +93,7 @@ def connect() -> None:
 
 @transaction.atomic
 def on_operation_ended(operation: Operation, **_: Any) -> None:
-    """Notify of the outcome of a click. What a release has sent is reported with its item."""
+    """Notify of an operation's outcome. Failures within a release are reported with their item."""
     outcome = Outcome(operation.outcome)
     if outcome == Outcome.ACCEPTED:
         # Users who create a page or change a webhook see at once that it was accepted.
@@ -127,8 +143,41 @@ def on_item_ended_badly(item: ReleaseItem, **_: Any) -> None:
 
 
 @transaction.atomic
+def on_version_rejected(decision: ReviewDecision, **_: Any) -> None:
+    """Notify of a rejection after NOTICE_AFTER, as it may be undone before."""
+    ids = (decision.page_id, decision.audience_id)
+    record = audience_last_known(*ids)
+    record_event(
+        "version_rejected",
+        _key_of(decision),
+        Subject(
+            reverse("audience-detail", args=ids),
+            *ids,
+            version_id=decision.version_id,
+        ),
+        {
+            "actor": decision.user_name,
+            "version": decision.version_number,
+            "audience": decision.audience_name,
+        },
+        actor=decision.user,
+        owners=[record.assignee if record else None],
+        wake_at=clock.now() + NOTICE_AFTER,
+    )
+
+
+@transaction.atomic
+def on_rejection_undone(decision: ReviewDecision, **_: Any) -> None:
+    Event.objects.filter(key=_key_of(decision), wake_at__isnull=False).delete()
+
+
+def _key_of(decision: ReviewDecision) -> str:
+    return f"rejected:{decision.pk}"
+
+
+@transaction.atomic
 def on_release_finished(release: Release, **_: Any) -> None:
-    """Notify the owner. If it was published at once, the owner watches: only failures are news."""
+    """Notify the owner. Owners who publish at once are watching: only failures are news to them."""
     states = Counter(release.items.values_list("state", flat=True))
     is_failed = any(states[state] for state in BAD_ENDS)
     counts = [f"{states[state]} {word}" for state, word in COUNTED.items() if states[state]]
@@ -178,21 +227,21 @@ def on_approval_requested(approval: ApprovalRequest, **_: Any) -> None:
         "approval_requested",
         _requested_key(approval),
         _approval_subject(approval),
-        {"title": approval.title, "actor": approval.requested_by_name},
+        _approval_facts(approval, actor=approval.requested_by_name),
         actor=approval.requested_by,
     )
 
 
 @transaction.atomic
 def on_approval_decided(approval: ApprovalRequest, **_: Any) -> None:
-    """Notify who requested it. Nobody else needs to decide it."""
+    """Notify the requester. Nobody else has to decide it, so their notices are marked as read."""
     mark_event_read(_requested_key(approval))
     is_given = approval.state == RequestState.APPROVED
     record_event(
         "approval_given" if is_given else "approval_declined",
         f"approval:{approval.pk}:decided",
         _approval_subject(approval),
-        {"title": approval.title, "actor": approval.decided_by_name},
+        _approval_facts(approval, actor=approval.decided_by_name),
         actor=approval.decided_by,
         owners=[approval.requested_by],
     )
@@ -218,19 +267,24 @@ def _requested_key(approval: ApprovalRequest) -> str:
     return f"approval:{approval.pk}:requested"
 
 
+def _approval_facts(approval: ApprovalRequest, **facts: str) -> dict[str, str]:
+    by = f" {approval.by_program}" if approval.by_program else ""
+    return {"title": approval.title, "by": by, **facts}
+
+
 def _record_end(approval: ApprovalRequest, became: str) -> None:
     record_event(
         "approval_void",
         f"approval:{approval.pk}:ended",
         _approval_subject(approval),
-        {"title": approval.title, "became": became},
+        _approval_facts(approval, became=became),
         owners=[approval.requested_by, approval.decided_by],
     )
 
 
 @transaction.atomic
 def on_emergency(operation: Operation, **_: Any) -> None:
-    """Notify everyone who could have approved it, once for a release."""
+    """Notify everyone who could have approved it, once per release."""
     release = Release.objects.filter(
         state=ReleaseState.RUNNING,
         emergency_reason=operation.emergency_reason,
@@ -271,7 +325,7 @@ def on_published_outside(publications: Sequence[Publication], **_: Any) -> None:
 
 
 def on_deviations(deviations: Sequence[DeviationRecord], **_: Any) -> None:
-    """Notify of new ways in which the service deviates; any user could forge a browser's report."""
+    """Notify of new deviations, except from browsers: any user could forge a browser's report."""
     subject = Subject(reverse("service-watch"))
     drafts = [
         Draft(

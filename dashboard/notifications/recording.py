@@ -1,11 +1,12 @@
-"""Record an event, once, in the transaction of what has happened.
+"""Record an event once, in the transaction of what happened.
 
-One row and nothing else: it refers to nothing that another transaction may delete, as PostgreSQL
-would then undo what has happened, too. A worker finds its recipients (`recipients.py`).
+It writes one row without foreign keys. If another transaction deleted a referenced row, PostgreSQL
+would undo what happened, too. A worker finds the recipients (`recipients.py`).
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from dashboard.ledger.models.operations import actor_name
 from dashboard.notifications.models import Event
 
 MAX_FACT = 200
-"""Characters of a name in a notification."""
+"""Maximum length of a name in a notification, in characters."""
 
 
 @dataclass(frozen=True)
@@ -31,16 +32,16 @@ class Subject:
 
 
 def digest_of(*ids: object) -> str:
-    """Return a part of a key for ids of the service, which are of any length."""
+    """Return a hash of ids for an event's key. Ids of the service may have any length."""
     return sha256("\n".join(map(str, ids)).encode()).hexdigest()
 
 
 class Draft(NamedTuple):
     key: str
-    """Identifies what happened: unique for good."""
+    """Identifies what happened. It is never used twice."""
     subject: Subject
     facts: Mapping[str, Any]
-    """The names and numbers of the kind's sentence."""
+    """Names and numbers that fill the kind's sentence."""
 
 
 def record_event(
@@ -51,9 +52,11 @@ def record_event(
     *,
     actor: User | None = None,
     owners: Iterable[User | None] = (),
+    wake_at: datetime | None = None,
 ) -> None:
-    """Record an event, unless one with this key is on record."""
-    record_events(kind, [Draft(key, subject, facts)], actor=actor, owners=owners)
+    """Record an event, unless one with this key exists."""
+    drafts = [Draft(key, subject, facts)]
+    record_events(kind, drafts, actor=actor, owners=owners, wake_at=wake_at)
 
 
 def record_events(
@@ -62,8 +65,12 @@ def record_events(
     *,
     actor: User | None = None,
     owners: Iterable[User | None] = (),
+    wake_at: datetime | None = None,
 ) -> None:
-    """Record those events of one kind that are not on record. One query."""
+    """Record events of one kind, except those whose key exists. One query.
+
+    `wake_at` is when users are notified of them; None means now.
+    """
     now = clock.now()
     owner_ids = sorted({user.pk for user in owners if user})
     Event.objects.bulk_create(
@@ -72,14 +79,14 @@ def record_events(
                 kind=kind,
                 key=draft.key,
                 at=now,
-                wake_at=now,
+                wake_at=wake_at or now,
                 actor_id=actor.pk if actor else None,
                 actor_name=actor_name(actor) if actor else "",
                 owner_ids=owner_ids,
                 facts={name: _short(fact) for name, fact in draft.facts.items()},
                 **vars(draft.subject),
             )
-            # In one order: two processes may notice the same at the same moment.
+            # In a fixed order: two processes may record the same events at the same moment.
             for draft in sorted(drafts, key=lambda draft: draft.key)
         ],
         ignore_conflicts=True,

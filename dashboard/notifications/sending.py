@@ -1,12 +1,14 @@
-"""Send what is in the outbox: tasks of `manage.py worker`, one for each channel.
+"""Send the messages of the outbox: tasks of `manage.py worker`, one for each channel.
 
-How a message is written and signed for a webhook is here, for an e-mail in `email.py`.
+Webhook messages are written and signed here, e-mails in `email.py`.
 """
 
 import json
 from collections.abc import Iterable
 from functools import partial
 from threading import Event
+
+from django.db import transaction
 
 from dashboard import clock
 from dashboard.encryption import DecryptionError, decrypt
@@ -23,6 +25,7 @@ from dashboard.notifications.messages import (
 from dashboard.notifications.models import Channel, Delivery, WebhookFormat, WebhookTarget
 from dashboard.notifications.outbox import bundle, due_receivers, earliest_item, record_result
 from dashboard.notifications.recipients import notify_pending
+from dashboard.notifications.targets import add_to_feed
 from dashboard.outgoing_webhooks import signed_headers
 from dashboard.work.claims import Claim, claim_next, earliest
 from dashboard.work.deliveries import DeliveryResult, post_webhook
@@ -34,17 +37,17 @@ _ESCAPED_BY_SLACK = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def deliver_emails(worker_id: str, stop: Event | None = None) -> int:
-    """Send e-mails that are due until stopped; return how many were tried."""
+    """Send due e-mails until stopped; return the number of attempts."""
     return work_through(partial(_claim_email, worker_id), _deliver, _record_error, stop=stop)
 
 
 def deliver_webhooks(worker_id: str, stop: Event) -> None:
-    """Send webhooks that are due until stopped; those being sent are finished first."""
+    """Send due webhooks until stopped. Those being sent are finished first."""
     SENDER.run(_due_receivers, partial(_send_next, worker_id), stop)
 
 
 def deliver_pending(worker_id: str) -> int:
-    """Notify and send all that is due now; return the number of attempts. For tests, the demo."""
+    """Notify and send all that is due; return the number of attempts. For tests and the demo."""
     notify_pending(worker_id)
     return deliver_emails(worker_id) + SENDER.send_here(
         _due_receivers, partial(_send_next, worker_id)
@@ -93,6 +96,8 @@ def send(delivery: Delivery) -> DeliveryResult:
     target = delivery.target
     if target is None or not (target.is_active or delivery.tested_by_id):
         return DeliveryResult("The webhook is turned off.", is_final=True)
+    if target.user and not target.user.is_active:
+        return DeliveryResult("The user is turned off.", is_final=True)
     return send_to(target, message)
 
 
@@ -111,13 +116,15 @@ def send_to(target: WebhookTarget, message: OutgoingMessage) -> DeliveryResult:
 
 
 def turn_off(target: WebhookTarget, reason: str) -> None:
-    """Turn a target off, and record why, unless it has another URL by now."""
+    """Turn a target off and record why, unless its URL has changed since."""
     targets = WebhookTarget.objects.filter(pk=target.pk, url=target.url)
-    targets.update(is_active=False, off_reason=reason)
+    with transaction.atomic():
+        if targets.update(is_active=False, off_reason=reason):
+            add_to_feed(target)
 
 
 def body_of(message: OutgoingMessage, format: str) -> bytes:  # noqa: A002  # as the column
-    """Return the body, the same in every attempt."""
+    """Return the body, which is the same in every attempt."""
     if format == WebhookFormat.SLACK:
         lines = [
             f"{words_of(event).translate(_ESCAPED_BY_SLACK)} <{link_to(event.path)}|Open>"

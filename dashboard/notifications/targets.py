@@ -1,6 +1,6 @@
-"""Targets of webhooks, of a user or of a team.
+"""Webhook targets of users and teams.
 
-The caller checks permissions: of a team's, MANAGE_DELIVERIES of `accounts/permissions.py`.
+The caller checks permissions: a team's targets need MANAGE_DELIVERIES of `accounts/permissions.py`.
 """
 
 from collections.abc import Collection
@@ -14,6 +14,8 @@ from django.db.models import QuerySet
 
 from dashboard import clock
 from dashboard.encryption import DecryptionError, decrypt, encrypt
+from dashboard.ledger import feed
+from dashboard.ledger.models import FeedEntry, FeedKind
 from dashboard.ledger.models.operations import actor_name
 from dashboard.limits import has_room
 from dashboard.notifications.kinds import KINDS, TEAM_KINDS
@@ -35,13 +37,13 @@ from dashboard.outgoing_webhooks import (
 )
 
 MAX_NAME = 100
-"""Characters."""
+"""Maximum length of a name, in characters."""
 MAX_TARGETS = 20
-"""Of a user, and of all teams together. Source: our choice."""
+"""Maximum for each user, and for all teams together. Source: our choice."""
 
 
 def list_targets(user: User | None) -> QuerySet[WebhookTarget]:
-    """Return a user's targets, or with None those of teams, the oldest first."""
+    """Return a user's targets, or the targets of all teams for None, oldest first."""
     return WebhookTarget.objects.filter(user=user)
 
 
@@ -61,13 +63,11 @@ def add_target(
     kinds: Collection[str] | None = None,
     form_key: str | None = None,
 ) -> WebhookTarget:
-    """Add a target, unless this form has; then return that.
+    """Add a target. If this form has added one already, return that one.
 
-    Without a secret, the signed format gets a new one: see `reveal_secret`.
-
-    `kinds` are those of a team's; without any named, TEAM_KINDS. Raises NotificationError with the
-    `field` that is invalid. The host is resolved when it is sent to; here the URL is checked as far
-    as it shows.
+    Without a secret, the signed format gets a new one: see `reveal_secret`. `kinds` is for teams
+    only; None means TEAM_KINDS. Raises NotificationError with the invalid `field`. This checks the
+    URL only; its host is resolved when a message is sent.
     """
     owner = None if is_team else actor
     form_key = form_key or token_hex()
@@ -88,9 +88,11 @@ def add_target(
         "created_by_name": actor_name(actor),
     }
     target, _ = WebhookTarget.objects.get_or_create(user=owner, form_key=form_key, defaults=columns)
+    add_to_feed(target)
     return target
 
 
+@transaction.atomic
 def change_target(
     target: WebhookTarget,
     *,
@@ -99,9 +101,9 @@ def change_target(
     is_active: bool,
     kinds: Collection[str] | None = None,
 ) -> None:
-    """Change a target; turning it on again also removes the reason why it was off.
+    """Change a target. Turning it on again also removes the reason why it was off.
 
-    `kinds` is None to leave them as they are. Raises NotificationError as `add_target`.
+    `kinds` is None to leave them unchanged. Raises NotificationError as `add_target`.
     """
     columns: dict[str, Any] = {
         "name": _valid_name(name),
@@ -114,14 +116,21 @@ def change_target(
         columns["off_reason"] = ""
     if not list_targets(target.user).filter(pk=target.pk).update(**columns):
         raise NotificationError("This webhook no longer exists.")
+    add_to_feed(target)
 
 
 @transaction.atomic
 def delete_target(target: WebhookTarget) -> None:
-    # Locked first: a worker may just have recorded an attempt, which has to be deleted, too.
+    # Lock first: a worker may just have recorded an attempt, which has to be deleted, too.
     list(WebhookTarget.objects.select_for_update().filter(pk=target.pk))
     list(Delivery.objects.select_for_update().filter(target=target).order_by("pk"))
+    add_to_feed(target)
     target.delete()
+
+
+def add_to_feed(target: WebhookTarget) -> None:
+    """Add a feed entry about a target, for its owner or for those who may change teams' targets."""
+    feed.add(FeedEntry(kind=FeedKind.TARGET, object_id=str(target.pk), user_id=target.user_id))
 
 
 def reveal_secret(target: WebhookTarget) -> str:
@@ -133,7 +142,7 @@ def reveal_secret(target: WebhookTarget) -> str:
 
 
 def begin_test(target: WebhookTarget, user: User) -> bool:
-    """Have a worker send a test message, once. Returns False while the user's last one waits."""
+    """Have a worker send a test message once. Returns False while the user's last test waits."""
     now = clock.now()
     tests = Delivery.objects.filter(tested_by=user)
     tests.exclude(state=DeliveryState.WAITING).filter(target=target).delete()
@@ -177,7 +186,7 @@ def _valid_secret(secret: str) -> str:
 def _valid_kinds(kinds: Collection[str] | None) -> list[str]:
     if kinds is None:
         return TEAM_KINDS
-    if not set(kinds) <= set(KINDS):
+    if not set(kinds) <= {kind.name for kind in KINDS.values() if not kind.is_personal}:
         sentence = "This form is out of date. Reload the page, then save again."
         raise NotificationError(sentence, field="kinds")
     return [kind for kind in KINDS if kind in kinds]

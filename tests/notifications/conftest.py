@@ -1,4 +1,4 @@
-"""A stopped clock, a mail server, a receiver of webhooks, and an event to be delivered."""
+"""A stopped clock, a mail server, a webhook receiver, and events to deliver."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
@@ -43,13 +43,13 @@ def ada(ada: User) -> User:
 
 @pytest.fixture
 def _email_on(settings: Any) -> None:
-    """E-mails go to Django's outbox of tests."""
+    """E-mails go to Django's test outbox."""
     settings.EMAIL_IS_ON = True
 
 
 @pytest.fixture
 def mail_server(settings: Any, _email_on: None) -> Iterator[MailServer]:
-    """A real mail server, running, to which e-mails go."""
+    """A running, real mail server that receives the e-mails."""
     server = MailServer()
     settings.EMAIL_BACKEND = "dashboard.notifications.email.SMTPBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", server.port
@@ -60,7 +60,7 @@ def mail_server(settings: Any, _email_on: None) -> Iterator[MailServer]:
 
 @pytest.fixture
 def fail(paula: User) -> Fail:
-    """Makes a publish of Paula's fail, and a worker notice; `number` identifies it."""
+    """Makes a publish of Paula's fail and a worker notify; `number` identifies it."""
 
     def make(number: int = 1, user: User = paula) -> Event:
         key = f"operation:{number}:rejected"
@@ -80,23 +80,23 @@ def fail(paula: User) -> Fail:
 
 @pytest.fixture
 def work(clock: Clock) -> Work:
-    """Lets a worker deliver for so many minutes, looking every five seconds."""
+    """Runs a worker's deliveries for so many minutes, every five seconds by default."""
 
-    def run(minutes: float = 1) -> None:
-        for _ in range(round(minutes * 12)):
-            clock.advance(5)
+    def run(minutes: float = 1, *, every_s: float = 5) -> None:
+        for _ in range(round(minutes * 60 / every_s)):
+            clock.advance(every_s)
             deliver_pending("worker-1")
 
     return run
 
 
 def seconds_since(event: Event) -> float:
-    """Return the age of an event."""
+    """Return the age of an event in seconds."""
     return (timezone.now() - event.at).total_seconds()
 
 
 def notices_of(user: User) -> list[str]:
-    """Return what a user is notified of once a worker has done so, in words."""
+    """Let a worker notify, and return a user's notifications as text."""
     notify_pending("worker-1")
     notifications = Notification.objects.filter(user=user).select_related("event").order_by("pk")
     return [sentence(item.event.kind, item.event.facts) for item in notifications]

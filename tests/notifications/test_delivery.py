@@ -1,4 +1,4 @@
-"""Delivery to a real mail server and a real receiver, killed and started again."""
+"""Delivery to a real mail server and a real receiver, which are killed and restarted."""
 
 import time
 from datetime import timedelta
@@ -61,8 +61,8 @@ def test_many_failures_in_a_minute_make_one_message(
     [mail] = mail_server.received
     assert mail["Subject"] == f"Publishing version 0 of Hanseatic failed, and {count - 1} more"
     text = mail.get_content()
-    assert text.count("failed.") == 20
-    assert f"And {count - 20} more:" in text
+    assert text.count("failed.") == 14
+    assert f"And {count - 14} more:" in text
 
 
 def test_an_endless_burst_is_held_for_a_minute(
@@ -91,13 +91,13 @@ def test_an_hour_without_the_mail_server_loses_nothing(
     mail_server.stop()
     for number in range(6):
         fail(number)
-        work(10)
+        work(10, every_s=30)
     assert not mail_server.received
     mail_server.start()
-    work(61)
+    work(61, every_s=30)
     text = "".join(mail.get_content() for mail in mail_server.received)
     assert [text.count(f"/pr-{number}/") for number in range(6)] == [1] * 6
-    assert len(mail_server.received) == 2  # the first failure, and all since then
+    assert len(mail_server.received) == 2  # the first failure, then all later ones
 
 
 def test_a_message_has_the_same_id_in_each_attempt(
@@ -188,11 +188,11 @@ def test_retry_after_is_respected_up_to_an_hour(
     target(paula, receiver.url)
     receiver.responses = [(429, {"Retry-After": "1200"}), (429, {"Retry-After": "999999"})]
     fail()
-    work(19)
+    work(19, every_s=30)
     assert len(receiver.received) == 1
-    work(30)
+    work(30, every_s=30)
     assert len(receiver.received) == 2
-    work(60)
+    work(60, every_s=30)
     assert len(receiver.received) == 3
 
 
@@ -259,7 +259,7 @@ def test_a_killed_worker_s_message_keeps_its_id(
     bundle(Channel.WEBHOOK, timezone.now())
     claim = claim_next(Delivery.objects.all(), "worker-1", timezone.now())
     assert claim
-    send(claim.row)  # Here it is killed, before it can record that.
+    send(claim.row)  # The worker is killed here, before it can record the delivery.
     assert not deliver_pending("worker-2")
     clock.advance(CLAIM.total_seconds())
     assert deliver_pending("worker-2") == 1

@@ -1,4 +1,4 @@
-"""One digest each morning: what is followed or unread, and nothing when there is nothing."""
+"""One digest each morning with what is followed or unread, and none if there is nothing."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -20,7 +20,7 @@ EVENING = datetime(2026, 3, 2, 20, tzinfo=UTC)
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """It is eight in the evening."""
+    """The time of day, which starts at eight in the evening."""
     return stopped(monkeypatch, at=EVENING)
 
 
@@ -31,7 +31,7 @@ def _by_bell_only(paula: User, ada: User) -> None:
 
 
 def to_morning(clock: Clock, hours: float = 12) -> int:
-    """Go to the next morning, look for digests twice a minute, and send them."""
+    """Advance to the next morning, and create and send digests; return the number of digests."""
     clock.advance(hours * 3600)
     created = sum(make_digests(timezone.now()) for _ in range(3))
     deliver_pending("worker-1")
@@ -39,7 +39,7 @@ def to_morning(clock: Clock, hours: float = 12) -> int:
 
 
 @pytest.mark.usefixtures("_by_bell_only")
-def test_what_is_unread_comes_in_the_morning_once(
+def test_unread_notices_are_sent_once_in_the_morning(
     fail: Fail, clock: Clock, mail_server: MailServer
 ) -> None:
     fail(1)
@@ -76,7 +76,7 @@ def test_read_notifications_are_not_e_mailed(fail: Fail, clock: Clock, paula: Us
 
 
 @pytest.mark.usefixtures("_by_bell_only")
-def test_what_is_followed_comes_although_the_bell_is_off(
+def test_followed_changes_arrive_with_the_bell_off(
     fail: Fail, clock: Clock, mail_server: MailServer, ada: User
 ) -> None:
     follow(ada, "page_1")

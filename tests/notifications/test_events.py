@@ -1,4 +1,4 @@
-"""What happens in other rooms is recorded once, for whom it concerns, with what has happened."""
+"""What happens in other rooms is recorded once, with its details, for the people concerned."""
 
 import threading
 from collections.abc import Callable
@@ -184,7 +184,7 @@ def test_an_error_of_ours_loses_no_outcome(publish: Publish) -> None:
 
 
 def run(service: PublishingAudiences, paula: User, clock: Clock, count: int = 3) -> Release:
-    """Publish a release of so many audiences, and let a worker run it."""
+    """Publish a release of `count` audiences, and let a worker run it."""
     release = create_release(name="Spring", note="", audiences=service.add(count), user=paula)
     check_release(release)
     decide(release, paula)
@@ -265,7 +265,7 @@ def test_a_missed_schedule_is_reported_to_owner_and_administrators(
     assert notices_of(paula)[0].startswith("The release Spring wasn’t started when it was due, ")
 
 
-def test_approvers_are_asked_and_requesters_told(
+def test_approvers_and_requesters_are_notified(
     service: PublishingAudiences, paula: User, clock: Clock
 ) -> None:
     ApprovalRule.objects.create(
@@ -299,7 +299,7 @@ def test_a_declined_request_is_reported_to_who_requested_it(
     check_release(release)
     request = approval_requests.request_approval(release, paula, "2", board_digest(release))
     approval_requests.decline(request, peter, note="Not now.", displayed_digest=request.digest)
-    # It was decided before a worker could notify who may decide.
+    # It was declined before a worker could notify those who may decide.
     assert notices_of(peter) == []
     assert notices_of(paula) == ["peter declined a request: Publish Spring, 2 versions."]
 

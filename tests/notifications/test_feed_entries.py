@@ -1,14 +1,17 @@
-"""A change of a user's notifications is in the feed for that user alone."""
+"""A change of a user's notifications or webhooks is in the feed for that user only."""
 
 from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import User
 
+from dashboard.notifications.email_change import set_address
 from dashboard.notifications.inbox import mark_all_read, mark_event_read, mark_page_read, mark_read
 from dashboard.notifications.models import Notification
+from dashboard.notifications.sending import turn_off
+from dashboard.notifications.targets import add_target, change_target, delete_target
 from tests.notifications.conftest import Fail
-from tests.support.feed import added_to_feed
+from tests.support.feed import added_to_feed, facts
 from tests.support.seeding import seed_notification
 
 READS: dict[str, Callable[[Notification], object]] = {
@@ -35,3 +38,22 @@ def test_a_notification_that_is_read_is_added_once(
         read(notification)
         read(notification)
     assert [(entry.kind, entry.user_id) for entry in entries] == [("notification", paula.pk)]
+
+
+@pytest.mark.parametrize("is_team", [False, True])
+def test_each_change_of_a_webhook_is_added(paula: User, is_team: bool) -> None:
+    with added_to_feed() as entries:
+        url = "https://hooks.example.com/1"
+        target = add_target(paula, is_team=is_team, name="Channel", url=url, format="slack")
+        pk = target.pk
+        change_target(target, name="Quiet", url=url, is_active=True)
+        turn_off(target, "The receiver responded 410.")
+        delete_target(target)
+    assert facts(entries) == [("target", str(pk))] * 4
+    assert {entry.user_id for entry in entries} == {None if is_team else paula.pk}
+
+
+def test_another_address_is_added_for_its_user(paula: User) -> None:
+    with added_to_feed() as entries:
+        set_address(paula, "paula@example.com")
+    assert [(entry.kind, entry.user_id) for entry in entries] == [("target", paula.pk)]

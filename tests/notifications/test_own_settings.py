@@ -1,4 +1,4 @@
-"""The bell, the matrix, quiet hours and targets of webhooks of one user."""
+"""A user's bell, notification matrix, quiet hours and webhook targets."""
 
 from datetime import time, timedelta
 from typing import Any
@@ -231,7 +231,7 @@ def test_pruning_keeps_unsent_notifications(
     clock.advance(timedelta(days=40).total_seconds())
     fail(2)
     call_command("prune", "--older-than", "30")
-    assert "events with their notifications: 1." in capsys.readouterr().out
+    assert "events with their notifications: 1;" in capsys.readouterr().out
     assert Event.objects.get().key == "operation:2:rejected"
     assert Notification.objects.count() == 1
     assert not Delivery.objects.exists()

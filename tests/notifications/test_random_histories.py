@@ -1,4 +1,4 @@
-"""Whatever happens to workers and the mail server, each failure arrives, and none too often."""
+"""Each failure arrives, and none too often, whatever happens to workers and the mail server."""
 
 import re
 from collections import Counter
@@ -22,10 +22,10 @@ STEP = st.one_of(
     st.tuples(st.just("away"), st.sampled_from([True, True, False])),
     st.tuples(st.just("kill"), st.just(1)),
 )
-"""So many publishes fail; so many seconds pass; the mail server goes or comes; a worker is killed
-right after its next message."""
+"""A number of publishes fail, some seconds pass, the mail server goes away or comes back, or a
+worker is killed right after its next message."""
 LONGEST_WAIT_S, WAITS = 900, 16
-"""At the end: four hours, as it is tried again after an hour at the latest."""
+"""Four hours at the end, because retries are at most an hour apart."""
 
 
 @override_settings(EMAIL_IS_ON=True, EMAIL_BACKEND="tests.support.flaky_mail.FlakyBackend")
@@ -40,12 +40,12 @@ class AnyHistory(TestCase):
         with pytest.MonkeyPatch.context() as patch:
             self.run_history(patch, steps)
         texts = {mail.extra_headers["Message-ID"]: str(mail.body) for mail in FlakyBackend.received}
-        counts = Counter(counts for text in texts.values() for counts in links_in(text))
+        counts = Counter(link for text in texts.values() for link in links_in(text))
         listed = [number for number in range(self.failed) if counts[number]]
         more = sum(
             int(matches) for text in texts.values() for matches in re.findall(r"And (\d+) m", text)
         )
-        # Of more than twenty, the others are counted; no failure is in two messages.
+        # A message lists twenty failures and counts the others. No failure is in two messages.
         assert len(listed) + more == self.failed
         assert not [item for item, count in counts.items() if count > 1]
         repeated = len(FlakyBackend.received) - len(texts)
@@ -53,7 +53,7 @@ class AnyHistory(TestCase):
         assert not Delivery.objects.exclude(state=DeliveryState.SENT).exists()
 
     def run_history(self, patch: pytest.MonkeyPatch, steps: list[tuple[str, int]]) -> None:
-        """Go through the steps, then let everything work for some hours."""
+        """Take the steps, then let workers run for some hours."""
         clock, self.failed, self.killed = stopped(patch), 0, 0
         user = User.objects.create(username="paula", email="paula@kestrel.example")
         for number, (step, value) in enumerate(steps):
@@ -75,7 +75,7 @@ class AnyHistory(TestCase):
             self.work(number)
 
     def work(self, number: int) -> None:
-        """Let one of two workers deliver, until it is killed."""
+        """Let one of two workers deliver until it is killed."""
         try:
             deliver_pending(f"worker-{number % 2}")
         except KilledError:
@@ -93,5 +93,5 @@ def fail(user: User, number: int) -> None:
 
 
 def links_in(text: str) -> list[int]:
-    """Return the numbers of the failures that a message lists."""
+    """Return the numbers of the failures in a message."""
     return [int(matches) for matches in re.findall(r"/activity/pr-(\d+)/", text)]

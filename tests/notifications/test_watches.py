@@ -1,4 +1,4 @@
-"""What becomes true as time passes is noticed once."""
+"""Conditions that become true as time passes are reported once."""
 
 import threading
 from datetime import timedelta
@@ -31,7 +31,7 @@ from tests.support.seeding import seed_audiences, seed_release
 
 
 def publish(user: User) -> None:
-    """Record a publish that the service has accepted."""
+    """Record a publish that the service accepted."""
     target = Target("page_1", "aud_1", "ver_2", 2, target_name="Brightwater Foods")
     kind = OperationKind.PUBLISH_VERSION
     _, attempt = begin(operation_key="pr-1", kind=kind, actor=user, target=target, body={})
@@ -79,7 +79,7 @@ def test_a_stuck_publish_reports_its_duration(
 def test_one_that_is_not_stuck_hides_no_other(
     paula: User, clock: Clock, fake_service: FakeService
 ) -> None:
-    """The service returns only the last of these audiences: the others are as last known."""
+    """The service returns only the last of these audiences; the others are as last known."""
     queued_at = timezone.now().isoformat()
     names = [f"aud_{number}" for number in range(8)]
     audiences = [
@@ -135,7 +135,7 @@ def test_an_unreadable_service_makes_no_publish_stuck(
 
 
 def check(clock: Clock, *, is_reachable: bool, minutes: float) -> None:
-    """Check the service twice a minute."""
+    """Report the service as up or down twice a minute."""
     for _ in range(round(minutes * 2)):
         if is_reachable:
             note_response(timezone.now())
@@ -194,7 +194,7 @@ def test_the_watch_calls_the_service_itself(
 
 
 def receive(*hours_ago: float) -> None:
-    """Record events of the receiver."""
+    """Record that the receiver got events at these times."""
     Receiver.objects.get_or_create(pk=1, defaults={"is_on": True})
     for hours in sorted(hours_ago, reverse=True):
         at = timezone.now() - timedelta(hours=hours)
@@ -249,9 +249,7 @@ def test_a_service_that_does_not_respond_delays_no_digest(
         assert NotificationSettings.objects.get(user=ada).digested_on
 
 
-def test_looking_for_everything_goes_on_after_an_error(
-    ada: User, clock: Clock, settings: Any
-) -> None:
+def test_one_failed_event_does_not_stop_the_watch(ada: User, clock: Clock, settings: Any) -> None:
     settings.NOTIFICATION_WINDOW_S = None
     due_at = timezone.now() - timedelta(hours=1)
     seed_release(state=ReleaseState.SCHEDULED, due_at=due_at, owner=ada)

@@ -1,0 +1,1 @@
+"""Comment threads, mentions in them, and assignees of audiences."""
