@@ -7,6 +7,7 @@ permission of the session's user.
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
+from zlib import crc32
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
@@ -21,6 +22,8 @@ MANAGE_PEOPLE = "auth.change_user"
 MANAGE_APPROVALS = "approvals.manage_approvals"
 MANAGE_DELIVERIES = "notifications.manage_deliveries"
 CHANGE_TEAM_VIEWS = "saved_views.change_team_views"
+REMOVE_COMMENTS = "comments.remove_comments"
+MANAGE_SITE = "previews.manage_site"
 
 REFUSALS = {
     PUBLISH: "You need the Publisher role to publish.",
@@ -29,9 +32,12 @@ REFUSALS = {
     MANAGE_PEOPLE: "You need the Administrator role to manage sign-in settings.",
     MANAGE_APPROVALS: "You need the Administrator role to change the approval rule.",
     MANAGE_DELIVERIES: "You need the Administrator role to manage deliveries and team webhooks.",
+    REMOVE_COMMENTS: "You need the Administrator role to remove others’ comments.",
+    MANAGE_SITE: "You need the Administrator role to set the address of the site.",
     CHANGE_TEAM_VIEWS: "Only publishers and administrators can change the team’s views.",
 }
-"""The rule on second factors applies to users with any of these permissions."""
+"""Sentence for a user who lacks the permission. The rule on second factors applies to users with
+any of these permissions."""
 
 View = Callable[..., HttpResponse]
 
@@ -47,6 +53,12 @@ class SecondFactorNeededError(PermissionDenied):
 def may(request: HttpRequest, permission: str) -> bool:
     """Whether the user has the permission, and the session a second factor if required."""
     return request.user.has_perm(permission) and not lacks_second_factor(request)
+
+
+def rights_mark(request: HttpRequest) -> str:
+    """Return a checksum of what the user may do."""
+    rights = [permission for permission in REFUSALS if may(request, permission)]
+    return f"{crc32(' '.join(rights).encode()):x}"
 
 
 def demand(request: HttpRequest, permission: str, *, refusal: str = "") -> None:

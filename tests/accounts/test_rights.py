@@ -28,18 +28,19 @@ from tests.support.seeding import (
     seed_pages,
     seed_release,
     seed_subscription,
+    seed_thread,
     seed_view,
 )
 
 OPEN = {"login", "account_login", "health-live", "health-ready", "favicon"}
-"""What needs no log-in: signing in, probes, and what a browser requests first."""
+"""URLs that need no login: signing in, probes, and what a browser requests first."""
 BY_SECRET = {"hook", "hook-without-slash", "metrics"}
-"""No log-in: a machine has none. Without the secret of the address, or of the header, there is
-nothing there."""
+"""URLs for machines, which have no login. Without the secret in the URL or the header, the
+response is 404."""
 UNDER_WAY = {"mfa_authenticate"}
 """Pages of a login in progress; others are redirected to its start."""
 WITH_A_PROVIDER = {"single-sign-on", "single-sign-on-callback"}
-"""Nothing is there unless the environment names a provider."""
+"""URLs that are 404 unless the environment names a provider."""
 
 
 def test_a_stranger_is_sent_to_the_log_in(client: Client) -> None:
@@ -84,7 +85,7 @@ def test_a_stranger_enters_no_log_in_half_way(client: Client, method: str) -> No
 EVERYONE = {"viewer", "publisher", "administrator"}
 PUBLISHER, ADMINISTRATOR = {"publisher"}, {"administrator"}
 TEAM = PUBLISHER | ADMINISTRATOR
-"""Those who keep the team's views."""
+"""Roles that manage the team's views."""
 LOOKING = {
     *(
         "overview",
@@ -97,6 +98,7 @@ LOOKING = {
         "audience-detail",
         "version-list",
     ),
+    *("page-preview", "audience-preview"),
     *("version-compare", "conversation", "conversation-newer", "conversation-export"),
     *("tool-call", "tool-result", "people-list", "people-export", "page-export"),
     *("operation-list", "operation-export", "operation-detail"),
@@ -105,8 +107,10 @@ LOOKING = {
     *("approval-list", "approval-detail"),
     "notification-list",
     "saved-view-list",
+    *("audience-comments", "talk", "thread-detail", "comment-people", "comment-export"),
+    *("review-item", "review-summary", "review-export"),
 }
-"""Pages that everyone reads, and that take no form."""
+"""Pages that everyone may read and that accept no form."""
 OWN = {"login", "logout", "password", "settings", "theme", "utc", "keys", "pin"}
 OWN |= {"account_login", "mfa_index", "account_reauthenticate", "mfa_reauthenticate"}
 OWN |= {"mfa_reauthenticate_webauthn", "mfa_activate_totp", "mfa_deactivate_totp"}
@@ -115,19 +119,26 @@ OWN |= {"mfa_view_recovery_codes", "mfa_generate_recovery_codes"}
 OWN |= {"organisation-connect", "organisation-disconnect"}
 OWN |= {"notification-settings", "notification-read", "notifications-read"}
 OWN |= {"follow", "target-add", "email-change", "email-confirm", "email-reset"}
+OWN |= {"token-list", "token-new", "token-revoke", "connect"}
 OWN |= {"service-check", "page-opened", "overview-visited"}
-"""A user's own account, appearance and notifications."""
+"""URLs of a user's own account, appearance and notifications."""
 RELEASE_DECISIONS = {
     *("release-item", "release-check", "release-publish", "release-continue", "release-stop"),
     *("release-cancel", "release-retry", "release-request-approval"),
     *("release-discard", "release-unschedule", "release-schedule-request"),
     *("approval-approve", "approval-decline", "approval-withdraw", "approval-send"),
+    *("approval-ask", "approval-publish"),
+}
+REVIEW_DECISIONS = {
+    *("review-release", "review-needs-work", "review-reject", "review-later", "review-skip"),
+    *("review-take-over", "review-undo", "change-verdict"),
 }
 NOTIFYING_TEAMS = {"target-detail", "target-delete"}
 DECISIONS: dict[str, tuple[set[str], set[str]]] = {
     **dict.fromkeys(LOOKING | OWN | OPEN | BY_SECRET, (EVERYONE, EVERYONE)),
     **dict.fromkeys(UNDER_WAY | WITH_A_PROVIDER, (EVERYONE, EVERYONE)),
     "sign-in-policy": (ADMINISTRATOR, ADMINISTRATOR),
+    "site-pattern": (ADMINISTRATOR, ADMINISTRATOR),
     "second-factor-reset": (ADMINISTRATOR, ADMINISTRATOR),
     "service-watch": (ADMINISTRATOR, ADMINISTRATOR),
     "policy-report": (EVERYONE, EVERYONE),
@@ -136,7 +147,7 @@ DECISIONS: dict[str, tuple[set[str], set[str]]] = {
         ("page-check", "page-rows", "page-field", "page-discard"), (PUBLISHER, PUBLISHER)
     ),
     "page-draft": (EVERYONE, EVERYONE),
-    # What may be looked at and reported depends on the place.
+    # What a user may view and report depends on the place.
     "here": (EVERYONE, EVERYONE),
     "audience-load": (EVERYONE, EVERYONE),
     "version-publish": (PUBLISHER, PUBLISHER),
@@ -144,7 +155,7 @@ DECISIONS: dict[str, tuple[set[str], set[str]]] = {
     "version-moment": (PUBLISHER, PUBLISHER),
     **dict.fromkeys(("publish-progress", "rollback-progress"), (EVERYONE, EVERYONE)),
     "version-scheduled": (EVERYONE, EVERYONE),
-    # A GET leads to the form.
+    # A GET redirects to the form.
     **dict.fromkeys(
         ("version-schedule", "version-request", "rollback-request"), (EVERYONE, PUBLISHER)
     ),
@@ -156,31 +167,40 @@ DECISIONS: dict[str, tuple[set[str], set[str]]] = {
     # Only administrators see the secret URL and the content of deliveries.
     "receiver": (EVERYONE, ADMINISTRATOR),
     "delivery-detail": (EVERYONE, EVERYONE),
-    # Only publishers make and decide on releases.
+    # Only publishers create releases and decide on them.
     **dict.fromkeys(
         ("release-new", "release-edit", "release-schedule", "release-roll-back"),
         (PUBLISHER, PUBLISHER),
     ),
     **dict.fromkeys(RELEASE_DECISIONS, (EVERYONE, PUBLISHER)),
+    # Everyone may step through a list; only publishers decide.
+    **dict.fromkeys(("review-list", "review-next", "review-narrow"), (EVERYONE, EVERYONE)),
+    **dict.fromkeys(REVIEW_DECISIONS, (EVERYONE, PUBLISHER)),
     "approval-rule": (EVERYONE, ADMINISTRATOR),
-    # Webhooks of a team, and what was sent to whom; those of a user are found by the user only.
+    # Team webhooks and the delivery log. A user's own webhooks are visible to that user only.
     **dict.fromkeys(NOTIFYING_TEAMS, (ADMINISTRATOR, ADMINISTRATOR)),
-    # A method that they do not have is 405 before it is refused.
+    # A method that they don't have is a 405 before permissions are checked.
     "delivery-send": (EVERYONE, ADMINISTRATOR),
     "delivery-log": (ADMINISTRATOR, EVERYONE),
     "delivery-entry": (ADMINISTRATOR, EVERYONE),
     "target-secret": (ADMINISTRATOR, EVERYONE),
     "target-test": (EVERYONE, ADMINISTRATOR),
-    # The view of the table is the team's; everyone saves views of their own.
+    # The view in this table belongs to the team; everyone may save their own views.
     **dict.fromkeys(("saved-view-new", "saved-view-default"), (EVERYONE, EVERYONE)),
     **dict.fromkeys(("saved-view-edit", "saved-view-delete"), (TEAM, TEAM)),
     **dict.fromkeys(("saved-view-save", "saved-view-move"), (EVERYONE, TEAM)),
+    # Everyone may comment; only administrators remove what others wrote.
+    **dict.fromkeys(("thread-new", "thread-reply", "comment-edit"), (EVERYONE, EVERYONE)),
+    **dict.fromkeys(("thread-resolve", "thread-reopen"), (EVERYONE, EVERYONE)),
+    "assign-audiences": (PUBLISHER, PUBLISHER),
+    "comment-delete": (ADMINISTRATOR, ADMINISTRATOR),
+    "token-owner": (EVERYONE, ADMINISTRATOR),
     "operation-check": (EVERYONE, PUBLISHER),
     "operation-send-again": (EVERYONE, PUBLISHER),
 }
 """The roles that may view a URL and submit its form: all others get a 403.
 
-The operation of the table is a publish. A method that an address does not have is 405 for all.
+The operation in this table is a publish. A method that a URL doesn't have is a 405 for everyone.
 """
 GROUPS = {"viewer": "Viewers", "publisher": "Publishers", "administrator": "Administrators"}
 
@@ -193,13 +213,14 @@ def test_every_address_has_a_decision() -> None:
 def something(db: None, fake_service: Any) -> None:
     """A page, an audience, a version, a subscription and an operation, each called some/id.
 
-    The release, its item, another request for an approval, a team's webhook, a delivery to it and
-    a view of the team have the id 1.
+    These have the id 1: the release, its item, another approval request, a team's webhook, a
+    delivery to it, a team view, and a comment whose author's account was deleted.
     """
     seed_approval()
     seed_release()
     seed_delivery()
     seed_view(None)
+    seed_thread()
     fake_service.answers(404)
     seed_pages(wire.page(pageId="some/id"))
     latest = wire.version(versionId="some/id", audienceId="some/id")
@@ -229,7 +250,7 @@ def test_each_role_may_do_what_was_decided(
     record_property: Callable[[str, object], None],
 ) -> None:
     who = {name: roles[method == "post"] for name, roles in DECISIONS.items()}
-    # Doors that are open to every role are tried by one of the roles, or by all.
+    # URLs that are open to every role are tried by one role, or by all with --exhaustive.
     of_all = [name for name, roles in who.items() if roles == EVERYONE]
     turn = list(GROUPS).index(role)
     tried = {
@@ -256,7 +277,7 @@ def request(client: Client, method: str, path: str) -> Any:
         answer = getattr(client, method)(path)
         transaction.set_rollback(True)
     if method == "post" and answer.status_code != 403:
-        # Otherwise nothing has changed, and the sidebar need not be counted again.
+        # After an error nothing has changed, so the sidebar counts stay cached.
         cache.clear()
     client.cookies.clear()
     client.cookies[settings.SESSION_COOKIE_NAME] = session
@@ -282,7 +303,7 @@ GUARDED = {
     for method, who in zip(("get", "post"), DECISIONS[pattern.name], strict=True)
     if who != EVERYONE
 }
-"""Every address, with the method, that is not for everybody."""
+"""Every URL and method that isn't open to everyone."""
 NEEDED = "Publishers and administrators must sign in with a second factor."
 
 
@@ -305,9 +326,9 @@ def test_no_door_to_a_change_is_open_without_one(
 
 
 def reasons_against(answer: Any) -> list[str]:
-    """Return what is wrong with a refusal for want of a second factor."""
+    """Return what is wrong with a response that refuses a user without a second factor."""
     if answer.status_code == 405:
-        return []  # Where an address has no such method nothing can happen either.
+        return []  # Nothing can happen where the method doesn't exist.
     html = answer.text
     hrefs = [link.attributes.get("href") for link in elements(html, "a")]
     return [

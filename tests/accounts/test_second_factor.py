@@ -41,7 +41,7 @@ SETTINGS = "/accounts/settings/"
 
 @pytest.fixture
 def secret(vera: User) -> str:
-    """Vera has an app; this is its secret."""
+    """The secret of Vera's authenticator app."""
     return set_up_app(logged_in(vera), vera)
 
 
@@ -107,7 +107,7 @@ def test_blanks_in_a_code_do_not_matter(client: Client, secret: str) -> None:
     assert client.post(STEP, {"code": f" {code[:3]} {code[3:]}"}).status_code == 302
 
 
-def test_the_session_is_another_one_after_each_step(client: Client, secret: str) -> None:
+def test_each_step_changes_the_session(client: Client, secret: str) -> None:
     client.get("/accounts/login/")
     keys = [client.session.session_key]
     sign_in(client, "vera")
@@ -305,7 +305,7 @@ def test_no_log_line_holds_a_secret_or_a_code(
     log = caplog.text + str([record.__dict__ for record in caplog.records])
     assert "/accounts/settings/app/" in log
     for word in (secret, WRONG_CODES[-1], *codes):
-        # Six digits stand by chance within a clock's fraction or a thread's number.
+        # Six digits can appear by chance in a timestamp's fraction or a thread's number.
         assert not re.search(rf"(?<![\w.]){word}(?![\w.])", log), word
 
 
@@ -375,7 +375,7 @@ def test_the_recovery_command_is_on_record(secret: str, capsys: pytest.CaptureFi
 
 @pytest.fixture
 def there(vera: User, settings: Any) -> Client:
-    """Vera's browser, which knows the dashboard by a name."""
+    """Vera's browser, which opens the dashboard by a host name."""
     settings.ALLOWED_HOSTS = [HOST]
     client = browser_at_a_name()
     client.force_login(vera)

@@ -1,4 +1,4 @@
-"""The rule that publishers must use a second factor: every path to a change, and its switch."""
+"""The rule that publishers must use a second factor: its switch, and every path to a change."""
 
 from typing import Any
 
@@ -138,7 +138,7 @@ def test_the_rule_costs_a_request_no_query(
     rule: None, paula: User, django_assert_num_queries: Any
 ) -> None:
     client = with_a_second_factor(paula)
-    # The session, the person, two of their rights, the count of the bell, and the views.
+    # The session, the user, two queries for permissions, the bell's count, and the views.
     with django_assert_num_queries(7):
         client.get("/accounts/password/")
 
@@ -147,7 +147,7 @@ def test_switching_the_rule_is_on_record(as_administrator: Client, ada: User) ->
     assert "Off" in response_text(as_administrator.get(RULES))
     confirm(as_administrator, ada)
     answer = as_administrator.post(RULES, {"do": "on"}, follow=True)
-    # Who switches it on is held to it as well.
+    # The rule also applies to the person who turns it on.
     assert "You have read-only access until you set it up" in response_text(answer)
     assert as_administrator.get(RULES).status_code == 403
     set_up_app(as_administrator, ada)
@@ -276,7 +276,7 @@ def test_only_administrators_see_the_sign_in_settings(as_publisher: Client) -> N
     assert f'href="{RULES}"' not in as_publisher.get("/find/").text
 
 
-def test_a_reset_is_of_somebody(as_administrator: Client, ada: User) -> None:
+def test_resetting_an_unknown_user_is_not_found(as_administrator: Client, ada: User) -> None:
     confirm(as_administrator, ada)
     assert as_administrator.post("/accounts/rules/999999/reset/").status_code == 404
 
@@ -287,6 +287,6 @@ def test_the_page_costs_as_many_queries_for_many_people(
     for number in range(20):
         user = User.objects.create_user(f"person{number}")
         user.groups.set(Group.objects.all())
-    shell_state()  # counted once for the pages of a while
+    shell_state()  # counts once; the pages below use the cache
     with django_assert_max_num_queries(12):
         as_administrator.get(RULES)

@@ -1,4 +1,4 @@
-"""Login by the organisation's provider: off unless configured; access and groups."""
+"""Sign-in through the organisation's provider: off unless configured; access and groups."""
 
 import logging
 import re
@@ -55,7 +55,7 @@ def come_back(client: Client, organisation: Organisation, *, to: str = "") -> An
 
 
 class Visitor:
-    """A browser that signs in by the provider, perhaps of a person with an account here."""
+    """A browser that signs in through the provider. Its user may have an account here."""
 
     def __init__(self, provider: Organisation, client: Client, person: User | None = None) -> None:
         self.provider, self.client, self.person = provider, client, person
@@ -74,19 +74,19 @@ class Visitor:
         return come_back(self.client, self.provider, to=to)
 
     def confirm(self) -> None:
-        """Reauthenticate by password."""
+        """Reauthenticate with the password."""
         assert self.person
         confirm(self.client, self.person)
 
     def begin(self) -> str:
-        """Reauthenticate and press Connect; return where it leads at the provider."""
+        """Reauthenticate and press Connect; return the URL at the provider."""
         self.confirm()
         html = page_html(self.client, CONNECT)
         hrefs = [e.attributes.get("href", "") for e in elements(html, "a")]
         return next(href for href in hrefs if "/authorize?" in href)
 
     def connect(self) -> str:
-        """Connect the account, and return the text of the settings as they are then."""
+        """Connect the account, and return the text of the settings afterwards."""
         back = self.provider.authorise(self.begin())
         assert self.client.get(back).url == SETTINGS
         return self.settings
@@ -100,7 +100,7 @@ def visitor(client: Client, organisation: Organisation) -> Visitor:
 
 @pytest.fixture
 def veras(as_viewer: Client, vera: User, organisation: Organisation) -> Visitor:
-    """Vera's browser; the provider knows her by her name and address here, as an editor."""
+    """Vera's browser. The provider lists her as an editor, with the name and email used here."""
     User.objects.filter(pk=vera.pk).update(email="vera@kestrel.example")
     organisation.info["preferred_username"] = "vera"
     return Visitor(organisation, as_viewer, vera)
@@ -118,7 +118,7 @@ def test_without_a_provider_there_is_no_button(client: Client) -> None:
 
 def test_without_a_provider_there_is_nothing_to_connect(as_viewer: Client, vera: User) -> None:
     confirm(as_viewer, vera)
-    assert "Connect" not in response_text(as_viewer.get(SETTINGS))
+    assert CONNECT not in as_viewer.get(SETTINGS).text
     for address in (CONNECT, DISCONNECT):
         assert as_viewer.get(address).status_code == 404
     assert as_viewer.post(DISCONNECT).status_code == 404
@@ -141,7 +141,7 @@ def test_a_mapped_group_signs_in_with_ours(visitor: Visitor) -> None:
     assert (olga.is_staff, olga.is_superuser, olga.has_usable_password()) == (False,) * 3
 
 
-def test_one_subject_is_one_person_whatever_the_name(organisation: Organisation) -> None:
+def test_a_subject_is_one_person_under_any_name(organisation: Organisation) -> None:
     come_back(Client(), organisation)
     organisation.info |= {"preferred_username": "somebody-else", "email": "x@kestrel.example"}
     come_back(Client(), organisation)
@@ -154,7 +154,7 @@ def test_a_session_ends_with_the_browser(visitor: Visitor) -> None:
     assert "began_at" in visitor.client.session
 
 
-def test_the_session_is_another_one_once_somebody_is_in(visitor: Visitor) -> None:
+def test_signing_in_changes_the_session(visitor: Visitor) -> None:
     address = visitor.client.get(GO).url
     before = visitor.client.session.session_key
     visitor.client.get(visitor.provider.authorise(address))
@@ -280,7 +280,7 @@ def test_address_and_name_follow_the_provider(organisation: Organisation) -> Non
     come_back(Client(), organisation)
     olga.refresh_from_db()
     assert (olga.email, olga.get_full_name()) == ("olga@kestrel.example", "Olga Núñez")
-    # What isn't claimed, or is no address, leaves what there is.
+    # A missing claim or an invalid address changes nothing.
     organisation.info = {"sub": "u-1", "email": "not an address"}
     come_back(Client(), organisation)
     olga.refresh_from_db()
@@ -341,7 +341,7 @@ def test_an_invalid_token_signs_no_one_in(
             assert User.objects.count() == 0
 
 
-def test_user_info_of_another_user_signs_nobody_in(visitor: Visitor) -> None:
+def test_another_users_user_info_is_refused(visitor: Visitor) -> None:
     visitor.provider.info["sub"] = "u-2"
     assert visitor.come_back().status_code == 403
     assert User.objects.count() == 0
@@ -418,7 +418,7 @@ def test_logs_hold_no_secret_or_token(visitor: Visitor, caplog: pytest.LogCaptur
     log = caplog.text + str([record.__dict__ for record in caplog.records])
     for word in (CLIENT_SECRET, "an-access-token"):
         assert word not in log
-    # A token's three letters also stand by chance in the random words of an address.
+    # A token's first three letters can appear by chance in a URL's random part.
     assert not re.search(r"eyJ[\w-]*\.", log)
 
 
@@ -475,7 +475,7 @@ def refusals(log: Log) -> list[str]:
     return [line["message"] for line in log.lines("dashboard.accounts.single_sign_on.views")]
 
 
-# An account that is here already.
+# An account that already exists.
 
 
 def test_a_connected_provider_signs_in_later(veras: Visitor) -> None:
@@ -676,7 +676,7 @@ def test_an_enforcing_organisation_need_not_claim_it(visitor: Visitor, settings:
 
 
 @pytest.mark.usefixtures("rule")
-def test_who_comes_from_there_may_set_one_up_here(organisation: Organisation) -> None:
+def test_single_sign_on_users_may_set_up_a_factor(organisation: Organisation) -> None:
     here, later = Client(), Client()
     assert come_back(here, organisation).url == "/accounts/settings/#sign-in"
     olga = User.objects.get(username="olga")

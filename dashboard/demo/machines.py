@@ -1,0 +1,57 @@
+"""An agent's request that waits for approval, and a token to try the API with."""
+
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import User
+
+from dashboard.demo.history import TEXTS, at
+from dashboard.ledger.models import AudienceRecord
+from dashboard.ledger.models.objects import LiveStatus
+from dashboard.machine import plans
+from dashboard.machine.models import MachineToken
+from dashboard.machine.shapes import Decide, MakePlan, VersionToPlan
+from dashboard.machine.tokens import Caller, issue, revoke
+from dashboard.releases.models import ReleaseItem
+
+TRIED_NAME = "demo"
+
+
+def add_agent_request(now: datetime, owner: User) -> None:
+    """Request the approval of a draft, 15 minutes ago, as an agent of this user."""
+    requested_at = now - timedelta(minutes=15)
+    planned = ReleaseItem.objects.values("audience_id")
+    drafts = AudienceRecord.objects.filter(live_status=LiveStatus.CHANGED, archived=False)
+    record = drafts.exclude(audience_id__in=planned).order_by("pk").first()
+    if record is None:
+        return
+    texts = TEXTS["machine"]
+    with at(requested_at):
+        key = "demo-agent"
+        _issue(owner, key, texts["token"], ["read", "request"], is_agent=True)
+        caller = Caller(MachineToken.objects.get(form_key=key), owner, texts["client"])
+        version = VersionToPlan(
+            page_id=record.page_id, audience_id=record.audience_id, version_id=""
+        )
+        plan = plans.plan(caller, MakePlan(versions=[version], name="", note=texts["note"]))
+        plans.request(caller, Decide(plan=plan.plan, digest=plan.digest, confirm=plan.confirm))
+
+
+def token_to_try(owner: User, now: datetime) -> str:
+    """Return a new token that can read and request. Revokes the token of an earlier start."""
+    revoke(MachineToken.objects.filter(owner=owner, name=TRIED_NAME), owner)
+    return _issue(owner, f"demo-{now:%Y%m%d%H%M%S%f}", TRIED_NAME, ["read", "request"])
+
+
+def _issue(
+    owner: User, form_key: str, name: str, scopes: list[str], *, is_agent: bool = False
+) -> str:
+    return issue(
+        owner,
+        form_key=form_key,
+        name=name,
+        scopes=scopes,
+        page_ids=None,
+        days=30,
+        is_agent=is_agent,
+        is_service=False,
+    )

@@ -1,0 +1,184 @@
+"""The ten acts and how one is performed, the same for the JSON API and MCP.
+
+Check the rights, validate the arguments, look up the key, then run the act. Errors become
+problems.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
+from hashlib import sha256
+from http import HTTPStatus
+from typing import Any, get_type_hints
+
+from django.db import IntegrityError, transaction
+from pydantic import BaseModel, ValidationError
+
+from dashboard import clock
+from dashboard.client import APIError, NotFoundError, RateLimitedError
+from dashboard.json_api.problems import field_error, invalid_fields_problem
+from dashboard.ledger.models.operations import actor_name
+from dashboard.limits import MINUTE_S, seconds_to_wait
+from dashboard.machine import comments, plans, reading, shapes
+from dashboard.machine.errors import ActError, act_error, not_found
+from dashboard.machine.models import KeyedRequest, Scope
+from dashboard.machine.tokens import Caller
+
+READS_A_MINUTE, WRITES_A_MINUTE = 120, 20
+"""Limits per token. Source: our choice."""
+MAX_KEY = 128
+ABANDONED = timedelta(minutes=5)
+"""Age at which an unfinished request may be repeated with its key: its process was killed."""
+
+
+class Act:
+    """An act, described by its function: clients read its name, docstring and shapes."""
+
+    def __init__(self, run: Callable[[Caller, Any], BaseModel], scope: Scope) -> None:
+        hints = get_type_hints(run)
+        self.run, self.scope, self.is_write = run, scope, scope != Scope.READ
+        self.name, self.summary = run.__name__, run.__doc__ or ""
+        self.input: type[BaseModel] = hints["arguments"]
+        self.output: type[BaseModel] = hints["return"]
+
+
+ACTS: Mapping[str, Act] = {
+    act.name: act
+    for act in (
+        Act(reading.find, Scope.READ),
+        Act(reading.read_audience, Scope.READ),
+        Act(reading.diff, Scope.READ),
+        Act(plans.plan, Scope.REQUEST),
+        Act(plans.request, Scope.REQUEST),
+        Act(plans.publish, Scope.PUBLISH),
+        Act(plans.status, Scope.READ),
+        Act(plans.cancel, Scope.REQUEST),
+        Act(comments.comment, Scope.REQUEST),
+        Act(reading.activity, Scope.READ),
+    )
+}
+
+
+def offered(caller: Caller) -> list[Act]:
+    """Return the acts that a caller may perform now, in a stable order."""
+    may = {scope: caller.has(scope) for scope in Scope} | {Scope.PUBLISH: caller.may_publish}
+    return [act for act in ACTS.values() if may[act.scope]]
+
+
+def perform(act: Act, caller: Caller, arguments: Any, *, key: str = "") -> tuple[int, Any]:
+    """Perform an act; return the status and the body of its response. Raises ActError.
+
+    With the `key` of an earlier request, return that result, even if it was a refusal.
+    """
+    _require_right(act, caller)
+    with _as_problems():
+        arguments = act.input.model_validate(arguments)
+    if not act.is_write or not key:
+        return HTTPStatus.OK, _run(act, caller, arguments)
+    return _run_once(act, caller, arguments, key)
+
+
+def _require_right(act: Act, caller: Caller) -> None:
+    if caller.has(act.scope):
+        return
+    token, person = caller.token, actor_name(caller.user)
+    if act.scope == Scope.PUBLISH and token.is_agent:
+        detail, step = "An agent’s token never publishes.", "Request an approval of the plan."
+    elif act.scope not in token.scopes:
+        detail = f"The token lacks the scope {act.scope}."
+        step = "Ask its owner for a token with that scope."
+    else:
+        detail, step = f"{person} may not publish.", "Ask an administrator for the Publisher role."
+    raise ActError(HTTPStatus.FORBIDDEN, detail, kind="not-allowed", next_step=step)
+
+
+def count(caller: Caller, *, is_write: bool) -> None:
+    """Count a call against the limit of its token. Raises ActError: 429 with the time to wait."""
+    kind, limit = ("writes", WRITES_A_MINUTE) if is_write else ("reads", READS_A_MINUTE)
+    wait_s = seconds_to_wait(f"machine-{kind}:{caller.token.pk}", at_most=limit)
+    if wait_s:
+        raise ActError(
+            HTTPStatus.TOO_MANY_REQUESTS,
+            f"More than {limit} {kind} a minute with this token.",
+            next_step=f"Wait {min(wait_s, MINUTE_S)} s.",
+            headers={"Retry-After": str(wait_s)},
+            more={"retry_after_s": wait_s},
+        )
+
+
+def _run(act: Act, caller: Caller, arguments: BaseModel) -> Any:
+    with _as_problems():
+        return act.run(caller, arguments).model_dump(mode="json")
+
+
+@contextmanager
+def _as_problems() -> Iterator[None]:
+    """Turn invalid arguments and service errors into ActErrors."""
+    try:
+        yield
+    except ValidationError as error:
+        fields = (field_error(dict(entry)) for entry in error.errors())
+        raise act_error(invalid_fields_problem(fields)) from None
+    except NotFoundError:
+        raise not_found("Audience or version") from None
+    except APIError as error:
+        wait_s = error.retry_after_s if isinstance(error, RateLimitedError) else None
+        raise ActError(
+            HTTPStatus.BAD_GATEWAY,
+            "The service couldn’t be read. Nothing was sent.",
+            kind="service-unavailable",
+            headers={"Retry-After": str(round(wait_s))} if wait_s else {},
+            # The message may quote the service.
+            more={"service": {"source": shapes.UNTRUSTED, "value": str(error)[:300]}},
+        ) from None
+
+
+def _run_once(act: Act, caller: Caller, arguments: BaseModel, key: str) -> tuple[int, Any]:
+    """Perform a write once per key. A repeated request gets the stored result."""
+    content = json.dumps([act.name, arguments.model_dump()], sort_keys=True)
+    row = _begin(caller, key, sha256(content.encode()).hexdigest())
+    if row.status is not None:
+        return row.status, row.body
+    try:
+        row.status, row.body = HTTPStatus.OK, _run(act, caller, arguments)
+    except BaseException as error:
+        if not isinstance(error, ActError) or error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            row.delete()  # Nothing was done: the same key may try again.
+            raise
+        row.status, row.body = error.status, error.body
+    row.save(update_fields=["status", "body"])
+    return row.status, row.body
+
+
+def _begin(caller: Caller, key: str, digest: str) -> KeyedRequest:
+    """Return the row of a key: new, or of a finished or an abandoned request.
+
+    Raises ActError: 400, 409 or 422.
+    """
+    if len(key) > MAX_KEY or not key.isprintable():
+        detail = f"An Idempotency-Key has at most {MAX_KEY} printable characters."
+        raise ActError(HTTPStatus.BAD_REQUEST, detail, kind="key")
+    rows, now = KeyedRequest.objects.filter(token=caller.token, key=key), clock.now()
+    try:
+        with transaction.atomic():
+            return rows.create(token=caller.token, key=key, digest=digest)
+    except IntegrityError:
+        row = rows.get()
+    if row.digest != digest:
+        raise ActError(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            "This Idempotency-Key was used for another request.",
+            kind="key",
+            next_step="Use a new key for another request.",
+        )
+    is_abandoned = rows.filter(status=None, begun_at__lt=now - ABANDONED).update(begun_at=now)
+    if row.status is None and not is_abandoned:
+        raise ActError(
+            HTTPStatus.CONFLICT,
+            "The request with this Idempotency-Key is still in progress.",
+            kind="key",
+            next_step="Send the same request again in a few seconds.",
+            headers={"Retry-After": "2"},
+        )
+    return row

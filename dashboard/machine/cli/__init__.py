@@ -1,0 +1,3 @@
+"""The command line `pressroom`. It imports nothing from the server."""
+
+VERSION = "0.1.0"

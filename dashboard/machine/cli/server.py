@@ -1,0 +1,3 @@
+"""The URL of the server. A server fills in its own when it serves the wheel."""
+
+URL = ""

@@ -1,0 +1,266 @@
+"""The acts that lead to a publish: plan, request, publish, status, cancel.
+
+None of them sends anything. A plan is a draft release, and a worker sends it once it is decided,
+as it does for a person.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+
+from django.conf import settings
+from django.urls import reverse
+
+from dashboard import clock
+from dashboard.approvals.models import RequestState
+from dashboard.approvals.requests import ApprovalError
+from dashboard.client import APIError
+from dashboard.ledger.queries.audiences import audience_last_known
+from dashboard.machine import shapes
+from dashboard.machine.errors import ActError, invalid, not_found
+from dashboard.machine.models import PLAN_LASTS, MachinePlan
+from dashboard.machine.paging import cut, from_cursor, to_cursor
+from dashboard.machine.tokens import Caller
+from dashboard.observability.request_context import current_request_id
+from dashboard.operations.checking import PublishTarget
+from dashboard.releases import approval_requests, decisions, drafting
+from dashboard.releases.approval_subjects import needs_approval
+from dashboard.releases.checking import check_release, read_items
+from dashboard.releases.errors import ReleaseError
+from dashboard.releases.models import ItemState, Release, ReleaseState
+from dashboard.releases.reviewing import (
+    blocked,
+    board_digest,
+    changes_since,
+    compare_review,
+    light_items,
+    risks,
+)
+from dashboard.service.client import reads_only
+
+MAX_DETAIL, MAX_NOTE_SHOWN, MAX_CHANGES = 300, 500, 50
+RELEASES = Release.objects.select_related("approval", "machine_plan__token")
+NEW_PLAN = "Make a new plan, review it, then ask again."
+FAILED_ITEMS = (ItemState.FAILED, ItemState.HELD, ItemState.CANCELED)
+
+
+def plan(caller: Caller, arguments: shapes.MakePlan) -> shapes.PlanState:
+    """Check versions for publishing. Returns findings and a digest; sends nothing."""
+    targets = _targets(caller, arguments.versions)
+    with _refusals():
+        release = drafting.create_from_versions(
+            name=arguments.name,
+            note=arguments.note,
+            targets=targets,
+            user=caller.user,
+            is_provisional=True,
+        )
+    try:
+        with reads_only():
+            check_release(release)
+    except APIError:
+        drafting.discard(release, caller.user)
+        raise
+    MachinePlan.objects.create(
+        release=release,
+        token=caller.token,
+        client=caller.client,
+        request_id=current_request_id(),
+        digest=board_digest(release),
+        expires_at=clock.now() + PLAN_LASTS,
+    )
+    return _state(release.pk)
+
+
+def request(caller: Caller, arguments: shapes.Decide) -> shapes.PlanState:
+    """Ask a person to approve a plan. It is published when they do."""
+    release = _own(caller, arguments.plan)
+    _require_unchanged(release, arguments.digest)
+    with _refusals():
+        approval_requests.request_approval(
+            release,
+            caller.user,
+            str(arguments.confirm or ""),
+            arguments.digest,
+            by_program=caller.attribution,
+        )
+    return _state(release.pk)
+
+
+def publish(caller: Caller, arguments: shapes.Decide) -> shapes.PlanState:
+    """Publish a plan, if no approval rule is on."""
+    release = _own(caller, arguments.plan)
+    _require_unchanged(release, arguments.digest)
+    if needs_approval(release):
+        raise ActError(
+            HTTPStatus.CONFLICT,
+            "The approval rule is on: another person decides.",
+            kind="approval-needed",
+            next_step="Request an approval of this plan.",
+        )
+    with _refusals():
+        decisions.publish(release, caller.user, str(arguments.confirm or ""), arguments.digest)
+    return _state(release.pk)
+
+
+def status(caller: Caller, arguments: shapes.Status) -> shapes.PlanState:
+    """Return what became of a plan, a request or a release."""
+    release = visible_release(caller, arguments.plan)
+    if release.is_provisional and not _is_own(caller, release):
+        raise not_found("Plan")
+    return _state(release.pk, arguments.cursor)
+
+
+def cancel(caller: Caller, arguments: shapes.NamedPlan) -> shapes.PlanState:
+    """Cancel what was not sent of your plan, or withdraw its request."""
+    release = _own(caller, arguments.plan)
+    if release.is_provisional:
+        state = _state(release.pk)
+        drafting.discard(release, caller.user)
+        ended = {"outcome": "failed", "state": ReleaseState.CANCELED.value, "digest": ""}
+        return state.model_copy(update=ended)
+    with _refusals():
+        decisions.cancel(release, caller.user)
+    return _state(release.pk)
+
+
+def _targets(caller: Caller, versions: list[shapes.VersionToPlan]) -> list[PublishTarget]:
+    """Return the versions to plan; the latest where none is named. Raises ActError."""
+    targets, problems = [], {}
+    for place, version in enumerate(versions):
+        record = audience_last_known(version.page_id, version.audience_id)
+        if record is None or not caller.token.may_see(version.page_id):
+            problem = "Not found, or not visible to this token."
+            problems[f"versions.{place}.audience_id"] = problem
+        elif version_id := version.version_id or record.latest_version_id:
+            targets.append(PublishTarget(version.page_id, version.audience_id, version_id))
+        else:
+            problems[f"versions.{place}.version_id"] = "The audience has no version."
+    if problems:
+        raise invalid(problems)
+    return targets
+
+
+def visible_release(caller: Caller, pk: int) -> Release:
+    release = RELEASES.filter(pk=pk).first()
+    page_ids = release.items.values_list("page_id", flat=True) if release else []
+    if release is None or not all(map(caller.token.may_see, page_ids)):
+        raise not_found("Plan")
+    return release
+
+
+def _own(caller: Caller, pk: int) -> Release:
+    """Return a plan's release if it belongs to the caller's person or service. Raises ActError."""
+    release = visible_release(caller, pk)
+    if _is_own(caller, release):
+        return release
+    if release.is_provisional:
+        raise not_found("Plan")
+    detail = "This release was made by somebody else."
+    next_step = "Make a plan of your own, or ask its owner."
+    raise ActError(HTTPStatus.FORBIDDEN, detail, kind="not-yours", next_step=next_step)
+
+
+def _is_own(caller: Caller, release: Release) -> bool:
+    if not hasattr(release, "machine_plan"):
+        return False
+    token = release.machine_plan.token
+    if caller.token.is_service or token.is_service:
+        return bool(token == caller.token)
+    return bool(token.owner_id == caller.user.pk)
+
+
+def _require_unchanged(release: Release, digest: str) -> None:
+    """Read a plan's versions again. Raises ActError (409) if it ended, expired or changed."""
+    if release.state != ReleaseState.DRAFT:
+        raise _conflict(drafting.state_sentence(release), kind="not-a-plan")
+    if clock.now() >= release.machine_plan.expires_at:
+        raise _conflict("The plan is older than 24 hours.", kind="expired")
+    if digest != release.machine_plan.digest:
+        raise _conflict("This isn’t the digest of the plan.")
+    with reads_only():
+        items = list(release.items.all())
+        reviews = read_items(items)
+    changes = [
+        {
+            "source": shapes.UNTRUSTED,
+            "version": item.version_id,
+            "what": field.name,
+            "then": field.then[:MAX_DETAIL],
+            "now": field.now[:MAX_DETAIL],
+        }
+        for item in items
+        if changes_since(item, reviews[item.pk]) and not blocked(item)
+        for field in compare_review(item, reviews[item.pk])
+        if field.is_changed
+    ]
+    if changes or digest != board_digest(release):
+        raise _conflict("Something changed since the plan.", changes=changes[:MAX_CHANGES])
+
+
+def _conflict(
+    detail: str, *, kind: str = "changed", changes: list[dict[str, str]] | None = None
+) -> ActError:
+    more = {} if changes is None else {"changes": changes}
+    return ActError(HTTPStatus.CONFLICT, detail, kind=kind, next_step=NEW_PLAN, more=more)
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn errors of releases and approvals into ActErrors: 422 for a field, else 409."""
+    try:
+        yield
+    except (ReleaseError, ApprovalError) as error:
+        # Don't use the sentence about several audiences: it quotes their names.
+        problems = getattr(error, "problems", ())
+        detail = problems[0].sentence if problems else str(error)
+        if error.field not in ("", "approval"):
+            field = {"typed": "confirm", "audience": "versions", "version": "versions"}
+            raise invalid({field.get(error.field, error.field): detail}) from error
+        raise _conflict(detail, kind="refused") from error
+
+
+def _state(pk: int, cursor: str = "") -> shapes.PlanState:
+    release = RELEASES.get(pk=pk)
+    approval, machine_plan = release.approval, getattr(release, "machine_plan", None)
+    pending = machine_plan if release.state == ReleaseState.DRAFT else None
+    items = list(light_items(release))
+    rows, what = [shapes.PlanItem.model_validate(item) for item in items], f"items:{pk}"
+    fitting, place = cut(rows, from_cursor(cursor, what))
+    has_risks = any(risks(item) and not blocked(item) for item in items)
+    sendable = sum(item.state == ItemState.WAITING and not blocked(item) for item in items)
+    needs_number = has_risks or sendable > decisions.MAX_UNTYPED
+    return shapes.PlanState(
+        plan=release.pk,
+        url=settings.PUBLIC_URL.rstrip("/") + reverse("release-detail", args=[release.pk]),
+        outcome=_outcome(release, [item.state for item in items]),
+        state=release.state,
+        name=release.name if release.has_own_name else "",
+        note=release.note[:MAX_NOTE_SHOWN],
+        digest=pending.digest if pending else "",
+        confirm=sendable if pending and needs_number else None,
+        expires_at=getattr(pending or approval, "expires_at", None),
+        requested_by=release.created_by_name,
+        by=str(machine_plan) if machine_plan else "",
+        approval=approval.state if approval else "",
+        decided_by=approval.decided_by_name if approval else "",
+        decision_note=approval.decision_note[:MAX_NOTE_SHOWN] if approval else "",
+        items=fitting,
+        next_cursor=to_cursor(place, what),
+    )
+
+
+def _outcome(release: Release, states: list[str]) -> shapes.Outcome:
+    """Return the outcome of a release. An unknown item outweighs a failed one."""
+    match ReleaseState(release.state):
+        case ReleaseState.DRAFT:
+            ended = release.approval and release.approval.state != RequestState.OPEN
+            return "failed" if ended else "planned"
+        case ReleaseState.WAITING_FOR_APPROVAL:
+            return "waiting_for_approval"
+        case ReleaseState.SCHEDULED | ReleaseState.RUNNING:
+            return "running"
+    if ItemState.UNKNOWN in states:
+        return "unknown"
+    is_bad = release.state != ReleaseState.FINISHED or set(states) & set(FAILED_ITEMS)
+    return "failed" if is_bad else "done"

@@ -1,0 +1,160 @@
+"""The acts that read: find, read_audience, diff, activity."""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from django.db.models import Model, QuerySet
+
+from dashboard.contract.audiences import Audience, AudienceVersion
+from dashboard.ledger.models import AudienceRecord, Operation
+from dashboard.ledger.queries.audience_list import AudienceFilters, find_audiences
+from dashboard.ledger.queries.audiences import audience_last_known, find_version
+from dashboard.ledger.queries.operations import with_publications
+from dashboard.ledger.queries.pages import page_names
+from dashboard.ledger.states import operation_state
+from dashboard.machine import shapes
+from dashboard.machine.errors import not_found
+from dashboard.machine.models import MachinePlan
+from dashboard.machine.paging import cut, cut_text, from_cursor, to_cursor
+from dashboard.machine.tokens import Caller
+from dashboard.service import reading as service
+from dashboard.service.reading import AudienceLookup, ReadResult
+from dashboard.text_diff import Paragraph, compare_texts
+from dashboard.texts import redact_secret
+
+AnyRow = TypeVar("AnyRow", bound=Model)
+
+MAX_NAME, MAX_PARAGRAPH = 200, 2_000
+"""Maximum characters of a name, and of a paragraph in a difference."""
+
+
+def find(caller: Caller, arguments: shapes.Find) -> shapes.AudienceList:
+    """List audiences by words, page or live status, as last known."""
+    live = (arguments.live_status,) if arguments.live_status else ()
+    matching = find_audiences(AudienceFilters(words=arguments.query, live=live)).defer("body")
+    audiences = _visible(matching, caller, arguments.page_id)
+    # Order by primary key: reads don't change it, so no row moves past a cursor.
+    after = audiences.filter(pk__gt=from_cursor(arguments.cursor, "find")).order_by("pk")
+    records = list(after[: arguments.limit + 1])
+    names = page_names(list({record.page_id for record in records}))
+    rows = [_row(record, names) for record in records]
+    fitting, is_more = cut(rows, limit=arguments.limit)
+    last = records[len(fitting) - 1].pk if is_more else None
+    return shapes.AudienceList(items=fitting, next_cursor=to_cursor(last, "find"))
+
+
+def read_audience(caller: Caller, arguments: shapes.ReadAudience) -> shapes.AudienceReading:
+    """Read an audience and the text of one version."""
+    reading = _read(caller, arguments)
+    version = _version(reading.value.audience, arguments, arguments.version)
+    if version is None:
+        raise not_found("Version")
+    what = f"text:{version.version_id}"
+    text, place = cut_text(version.supplementary_context or "", from_cursor(arguments.cursor, what))
+    record = audience_last_known(arguments.page_id, arguments.audience_id)
+    if record is None:
+        raise not_found("Audience")
+    return shapes.AudienceReading(
+        audience=_row(record, page_names([arguments.page_id])),
+        is_current=reading.is_live,
+        as_of=reading.as_of,
+        version=_version_shape(version, reading.value.audience),
+        text=shapes.UntrustedText(value=text),
+        next_cursor=to_cursor(place, what),
+    )
+
+
+def diff(caller: Caller, arguments: shapes.Diff) -> shapes.Difference:
+    """Compare the texts of two versions: the live and the latest one."""
+    reading = _read(caller, arguments)
+    if reading.error:  # A last known state can't prove that nothing differs.
+        raise reading.error
+    audience = reading.value.audience
+    old = _version(audience, arguments, arguments.from_version)
+    new = _version(audience, arguments, arguments.to_version)
+    if new is None or (old is None and arguments.from_version != "live"):
+        raise not_found("Version")
+    before = (old.supplementary_context if old else "") or ""
+    difference = compare_texts(before, new.supplementary_context or "")
+    changes = [_change(paragraph) for paragraph in difference.paragraphs if not paragraph.is_same]
+    what = f"diff:{old.version_id if old else ''}:{new.version_id}"
+    fitting, place = cut(changes, from_cursor(arguments.cursor, what))
+    return shapes.Difference(
+        from_version=_version_shape(old, audience) if old else None,
+        to_version=_version_shape(new, audience),
+        differs=old is None or not difference.is_same,
+        words_added=difference.added,
+        words_removed=difference.removed,
+        changes=fitting,
+        next_cursor=to_cursor(place, what),
+    )
+
+
+def activity(caller: Caller, arguments: shapes.Activity) -> shapes.Lines:
+    """List operations, newest first: who did what, by which token and program."""
+    operations = _visible(Operation.objects.all(), caller, arguments.page_id)
+    start = from_cursor(arguments.cursor, "activity")
+    if start:
+        operations = operations.filter(pk__lt=start)
+    rows = list(with_publications(operations.order_by("-pk"))[: arguments.limit + 1])
+    plans = plans_of_operations([operation.pk for operation in rows])
+    lines = [_line(operation, plans.get(operation.pk)) for operation in rows]
+    fitting, is_more = cut(lines, limit=arguments.limit)
+    last = rows[len(fitting) - 1].pk if is_more else None
+    return shapes.Lines(items=fitting, next_cursor=to_cursor(last, "activity"))
+
+
+def plans_of_operations(ids: list[int]) -> dict[int, MachinePlan]:
+    """Return the machine plans behind operations, by the operation's primary key. Two queries."""
+    plans = MachinePlan.objects.filter(release__items__operation__in=ids).select_related("token")
+    pairs = plans.values_list("release__items__operation", "pk")
+    by_pk = plans.in_bulk()
+    return {operation: by_pk[pk] for operation, pk in pairs if operation}
+
+
+def _visible(rows: "QuerySet[AnyRow]", caller: Caller, page_id: str) -> "QuerySet[AnyRow]":
+    if caller.token.page_ids is not None:
+        rows = rows.filter(page_id__in=caller.token.page_ids)
+    return rows.filter(page_id=page_id) if page_id else rows
+
+
+def _read(caller: Caller, arguments: shapes.AudienceIds) -> ReadResult[AudienceLookup]:
+    if not caller.token.may_see(arguments.page_id):
+        raise not_found("Audience")
+    return service.read_audience(arguments.page_id, arguments.audience_id)
+
+
+def _version(
+    audience: Audience, arguments: shapes.AudienceIds, name: str
+) -> AudienceVersion | None:
+    """Return the `latest` or `live` version, or the one with that ID."""
+    if name in ("latest", "live"):
+        return audience.latest_version if name == "latest" else audience.published_version
+    return find_version(audience, arguments.page_id, arguments.audience_id, name)
+
+
+def _version_shape(version: AudienceVersion, audience: Audience) -> shapes.VersionFacts:
+    live, facts = audience.published_version, shapes.VersionFacts.model_validate(version)
+    facts.is_live = live is not None and live.version_id == version.version_id
+    return facts
+
+
+def _row(record: AudienceRecord, names: Mapping[str, str]) -> shapes.Row:
+    row = shapes.Row.model_validate(record)
+    row.page_name = names.get(record.page_id, "")[:MAX_NAME]
+    return row
+
+
+def _change(paragraph: Paragraph) -> shapes.ChangedParagraph:
+    old = "".join(segment.text for segment in paragraph.old)
+    new = "".join(segment.text for segment in paragraph.new)
+    is_cut = max(len(old), len(new)) > MAX_PARAGRAPH
+    return shapes.ChangedParagraph(old=old[:MAX_PARAGRAPH], new=new[:MAX_PARAGRAPH], is_cut=is_cut)
+
+
+def _line(operation: Operation, plan: MachinePlan | None) -> shapes.Line:
+    line = shapes.Line.model_validate(operation)
+    line.outcome, line.target = operation_state(operation).label, redact_secret(line.target)
+    if plan:
+        line.by, line.plan = str(plan), plan.pk
+    return line

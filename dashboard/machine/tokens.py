@@ -1,0 +1,142 @@
+"""Issue, check and revoke tokens. Only a hash is stored."""
+
+import re
+import secrets
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from hashlib import sha256
+from http import HTTPStatus
+from typing import Any
+from zlib import crc32
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import QuerySet
+
+from dashboard import clock
+from dashboard.accounts.permissions import PUBLISH
+from dashboard.approvals.models import ApprovalRequest, RequestState
+from dashboard.approvals.requests import ApprovalError
+from dashboard.approvals.rule import current_rule
+from dashboard.ledger.models.operations import actor_name
+from dashboard.machine.errors import ActError
+from dashboard.machine.models import MachineToken, Scope, attribution
+from dashboard.releases.approval_requests import void_request
+from dashboard.releases.errors import ReleaseError
+
+TOKEN = re.compile(r"prt_[0-9a-f]{56}")
+"""Secret scanners can recognize it: the last eight digits are a checksum of the others."""
+USED_EVERY = timedelta(minutes=1)
+"""Minimum time between two updates of the last use."""
+NEW_TOKEN = "Make a new token in Pressroom, under Settings, Tokens."  # noqa: S105  # a sentence
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who performs an act: a user, through a token and a program."""
+
+    token: MachineToken
+    user: User
+    client: str = ""
+
+    def has(self, scope: Scope) -> bool:
+        """Return whether the token has a scope, and its owner still has the rights for it."""
+        token = self.token
+        if scope not in token.scopes or (scope == Scope.PUBLISH and token.is_agent):
+            return False
+        return may_own(self.user, [scope])
+
+    @property
+    def attribution(self) -> str:
+        return attribution(self.token, self.client)
+
+    @property
+    def may_publish(self) -> bool:
+        """Return whether the caller can publish anything without another person's approval."""
+        rule = current_rule()
+        is_free = not (rule.covers_publishing and rule.covers_rollbacks)
+        return is_free and self.has(Scope.PUBLISH)
+
+
+def issue(
+    owner: User,
+    *,
+    form_key: str,
+    name: str,
+    scopes: Sequence[str],
+    page_ids: Sequence[str] | None,
+    days: int,
+    is_agent: bool,
+    is_service: bool,
+) -> str:
+    """Save and return a new token; it can't be read later. Return "" if the form has made one."""
+    digits = secrets.token_hex(24)
+    text = f"prt_{digits}{crc32(digits.encode()):08x}"
+    columns = {
+        "name": name,
+        "sha256": _hash(text),
+        "last_four": text[-4:],
+        "owner": owner,
+        "is_service": is_service,
+        "is_agent": is_agent,
+        "scopes": [*scopes],
+        "page_ids": None if page_ids is None else [*page_ids],
+        "expires_at": clock.now() + timedelta(days=days),
+    }
+    _, is_new = MachineToken.objects.get_or_create(form_key=form_key, defaults=columns)
+    return text if is_new else ""
+
+
+def authenticate(text: str, client: str) -> Caller:
+    """Return the caller who sent a token. Raises ActError: 401 with the reason."""
+    digits = text.removeprefix("prt_")
+    if not TOKEN.fullmatch(text) or f"{crc32(digits[:-8].encode()):08x}" != digits[-8:]:
+        raise unauthorized("This isn’t a Pressroom token, or a part of it is missing.")
+    token = MachineToken.objects.select_related("owner").filter(sha256=_hash(text)).first()
+    if token is None:
+        raise unauthorized("This token is unknown here.")
+    if token.state != "active":
+        ended_at = token.revoked_at or token.expires_at
+        raise unauthorized(f"The token {token.name} was {token.state} on {ended_at:%Y-%m-%d}.")
+    owner = token.owner
+    if owner is None or not owner.is_active:
+        raise unauthorized(f"The account that the token {token.name} acts for is turned off.")
+    now = clock.now()
+    if token.last_used_at is None or now - token.last_used_at > USED_EVERY:
+        columns = {"last_used_at": now, "last_client": client}
+        MachineToken.objects.filter(pk=token.pk).update(**columns)
+    return Caller(token, owner, client)
+
+
+def unauthorized(detail: str) -> ActError:
+    header = {"WWW-Authenticate": 'Bearer realm="Pressroom", error="invalid_token"'}
+    return ActError(HTTPStatus.UNAUTHORIZED, detail, next_step=NEW_TOKEN, headers=header)
+
+
+def revoke(tokens: QuerySet[MachineToken], user: User) -> int:
+    """Revoke tokens and return how many. Their requests stay open for a person to decide."""
+    columns: dict[str, Any] = {"revoked_at": clock.now(), "revoked_by_name": actor_name(user)}
+    return tokens.filter(revoked_at=None).update(**columns)
+
+
+def may_own(user: User, scopes: Iterable[str]) -> bool:
+    """Return whether a user has the rights that scopes need."""
+    return user.has_perm(PUBLISH) or {*scopes} <= {Scope.READ}
+
+
+def change_owner(token: MachineToken, owner: User) -> None:
+    """Give a service's token another owner, and void its open approval requests."""
+    reason = f"The token {token.name} has another owner: {actor_name(owner)}."
+    with transaction.atomic():
+        MachineToken.objects.filter(pk=token.pk).update(owner=owner)
+        open_requests = ApprovalRequest.objects.filter(state=RequestState.OPEN)
+        for approval in open_requests.filter(releases__machine_plan__token=token).order_by("pk"):
+            # It may have been decided or withdrawn meanwhile.
+            with suppress(ApprovalError, ReleaseError):
+                void_request(approval, reason)
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()

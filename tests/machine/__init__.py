@@ -1,0 +1,1 @@
+"""Access for programs: tokens, acts, the JSON API, MCP and the command line."""

@@ -1,0 +1,123 @@
+"""The JSON API against its document, and the problems that it reports."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from django.contrib.auth.models import User
+from django.core.signals import request_finished, request_started
+from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections
+from django.test import Client
+from hypothesis import HealthCheck, given, settings
+from openapi_spec_validator import validate
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+from tests.support.machines import JsonFace, new_token
+from tests.support.many_audiences import Key
+
+OPERATIONS = 10
+
+
+@pytest.fixture
+def one_connection() -> Iterator[None]:
+    """Keep the connection open after a request: it holds the test's transaction."""
+    request_started.disconnect(close_old_connections)
+    request_finished.disconnect(close_old_connections)
+    yield
+    request_started.connect(close_old_connections)
+    request_finished.connect(close_old_connections)
+
+
+@pytest.mark.usefixtures("one_connection")
+def test_the_api_is_as_its_document_states(paula: User, key: Key) -> None:
+    document = schemathesis.openapi.from_wsgi("/api/1/openapi.json", get_wsgi_application())
+    document.config.generation.update(allow_x00=False)
+    operations = [result.ok() for result in document.get_all_operations()]
+    assert len(operations) == OPERATIONS
+    for operation in operations:
+        send_some(operation, new_token(paula))
+
+
+def send_some(operation: Any, token: str) -> None:
+    """Send requests that the document allows, and compare the responses with it."""
+    headers = {"Authorization": f"Bearer {token}", "Accept-Encoding": "identity"}
+
+    @settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(case=operation.as_strategy())
+    def send(case: Any) -> None:
+        # A schema can't say which ids and cursors exist.
+        case.call_and_validate(headers=headers, excluded_checks=[positive_data_acceptance])
+
+    send()
+
+
+def test_each_operation_is_described_with_an_example(db: None) -> None:
+    document = Client().get("/api/1/openapi.json").json()
+    validate(document)
+    page = Client().get("/api/1/docs").text
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            assert f'id="{operation["operationId"]}"' in page
+            assert operation["responses"]["200"]["content"]["application/json"]["example"]
+            assert "$PRESSROOM_TOKEN" in operation["x-codeSamples"][0]["source"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "nowhere", 404),
+        ("GET", "plans/99", 404),
+        ("DELETE", "plans/1", 405),
+        ("GET", "audiences?limit=0", 422),
+        ("GET", "audiences?cursor=x", 400),
+        ("GET", "audiences?color=red", 422),
+        ("GET", "plans/1?plan=2", 422),
+    ],
+)
+def test_each_problem_has_a_next_step(method: str, path: str, status: int, face: JsonFace) -> None:
+    response = face.send(method, path)
+    assert response.status_code == status, response.content
+    assert response["Content-Type"] == "application/problem+json"
+    problem = response.json()
+    assert problem["next"]
+    assert problem["type"].startswith("/api/1/docs#")
+    assert problem["status"] == status
+
+
+def test_every_wrong_parameter_is_named(face: JsonFace) -> None:
+    response = face.send("GET", "audiences?limit=0&live_status=x&color=red&size=2")
+    assert {error["pointer"] for error in response.json()["errors"]} == {
+        "#/limit",
+        "#/live_status",
+        "#/color",
+        "#/size",
+    }
+
+
+def test_a_bad_body_is_named_by_pointers(face: JsonFace, key: Key) -> None:
+    keyed = {"Idempotency-Key": "one"}
+    whole = {"versions": [{"page_id": key[0], "audience_id": key[1]}]}
+    response = face.send("POST", "plans", whole)
+    assert (response.status_code, "Idempotency-Key" in response.json()["next"]) == (400, True)
+    response = face.send("POST", "plans", {"versions": [{"page_id": 1}], "x": 2}, **keyed)
+    assert {error["pointer"] for error in response.json()["errors"]} == {
+        "#/versions/0/page_id",
+        "#/versions/0/audience_id",
+        "#/x",
+    }
+    other = {"page_id": "page_9", "audience_id": "a"}
+    response = face.send("POST", "plans", {"versions": [other, *whole["versions"], other]}, **keyed)
+    assert {error["pointer"] for error in response.json()["errors"]} == {
+        "#/versions/0/audience_id",
+        "#/versions/2/audience_id",
+    }
+    response = face.send("POST", "comments", {"body": "Hello"}, **{"Idempotency-Key": "two"})
+    assert {error["pointer"] for error in response.json()["errors"]} == {
+        "#/page_id",
+        "#/audience_id",
+    }
+    large = {"versions": [], "note": "n" * (1 << 20)}
+    response = face.send("POST", "plans", large, **keyed)
+    assert (response.status_code, response.json()["next"]) == (413, "Send a smaller body.")

@@ -1,0 +1,167 @@
+"""The Model Context Protocol: what it prescribes, and the official client in its modes."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.http import HttpResponse
+from mcp.client.client import Client
+
+from tests.support.machines import META, MODERN, McpFace, new_token
+from tests.support.many_audiences import Key
+from tests.support.mcp_client import run_with_client
+
+
+@pytest.fixture
+def mcp(paula: User, key: Key) -> McpFace:
+    """The newest revision, with a token that has all scopes."""
+    return McpFace(new_token(paula))
+
+
+def before(mcp: McpFace) -> McpFace:
+    return McpFace(mcp.token, version="2025-03-26")
+
+
+Case = tuple[Callable[[McpFace], HttpResponse], int, int | None]
+CALL = {"name": "find", "arguments": {}}
+UNKNOWN: dict[str, Any] = {"name": "drop_all", "arguments": {}}
+NOTE = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+CASES: dict[str, Case] = {
+    "GET": (
+        lambda m: m.client.get("/mcp/", headers={"Authorization": f"Bearer {m.token}"}),
+        405,
+        None,
+    ),
+    "DELETE": (
+        lambda m: m.client.delete("/mcp/", headers={"Authorization": f"Bearer {m.token}"}),
+        405,
+        None,
+    ),
+    "no JSON": (lambda m: m.post("{"), 400, -32700),
+    "no message": (lambda m: m.post({"hello": 1}), 400, -32600),
+    "unknown version": (
+        lambda m: m.post(
+            {"jsonrpc": "2.0", "id": 1, "method": "ping"}, **{"MCP-Protocol-Version": "2030-01-01"}
+        ),
+        400,
+        -32022,
+    ),
+    "version of header and body": (
+        lambda m: m.call("tools/list", **{"MCP-Protocol-Version": "2025-11-25"}),
+        400,
+        -32020,
+    ),
+    "method of header and body": (
+        lambda m: m.call("ping", **{"Mcp-Method": "tools/list"}),
+        400,
+        -32020,
+    ),
+    "name of header and body": (
+        lambda m: m.call("tools/call", CALL, **{"Mcp-Name": "plan"}),
+        400,
+        -32020,
+    ),
+    "name in Base64": (
+        lambda m: m.call("tools/call", CALL, **{"Mcp-Name": "=?base64?ZmluZA==?="}),
+        200,
+        None,
+    ),
+    "unknown method": (lambda m: m.call("prompts/list"), 404, -32601),
+    "unknown method before": (lambda m: before(m).call("prompts/list"), 200, -32601),
+    "unknown tool": (lambda m: m.call("tools/call", UNKNOWN), 400, -32602),
+    "unknown tool before": (lambda m: before(m).call("tools/call", UNKNOWN), 200, -32602),
+    "notification": (lambda m: m.post(NOTE), 202, None),
+    "page of another site": (lambda m: m.call("ping", Origin="https://evil.example"), 403, None),
+    "own page": (lambda m: m.call("ping", Origin="http://testserver"), 200, None),
+    "no capabilities": (
+        lambda m: m.post(
+            {
+                "jsonrpc": "2.0",
+                "id": 1,
+                "method": "ping",
+                "params": {"_meta": {f"{META}protocolVersion": MODERN}},
+            }
+        ),
+        400,
+        -32602,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_protocol_is_followed(case: str, mcp: McpFace) -> None:
+    send, status, code = CASES[case]
+    response = send(mcp)
+    assert response.status_code == status, response.content
+    if code:
+        assert response.json()["error"]["code"] == code
+    if status == 202:
+        assert response.content == b""
+    if status == 405:
+        assert response["Allow"] == "POST"
+
+
+def test_both_eras_are_served_without_state(mcp: McpFace) -> None:
+    result = mcp.call("server/discover").json()["result"]
+    assert result["supportedVersions"] == [MODERN, "2025-11-25", "2025-06-18", "2025-03-26"]
+    assert (result["resultType"], result["cacheScope"]) == ("complete", "private")
+    params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x"}}
+    response = before(mcp).call("initialize", params)
+    assert response.json()["result"]["protocolVersion"] == "2025-06-18"
+    assert "Mcp-Session-Id" not in response
+    newest = before(mcp).call("initialize", params | {"protocolVersion": "1999-01-01"})
+    assert newest.json()["result"]["protocolVersion"] == "2025-11-25"
+    batch = [{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in (1, 2)]
+    responses = before(mcp).post([*batch, NOTE]).json()
+    assert [response["id"] for response in responses] == [1, 2]
+
+
+def test_the_tools_are_few_small_and_by_right(mcp: McpFace, paula: User, ada: User) -> None:
+    response = mcp.call("tools/list")
+    names = [tool["name"] for tool in response.json()["result"]["tools"]]
+    assert len(names) == 10
+    assert len(response.content) <= 8_000
+    assert names == [tool["name"] for tool in mcp.call("tools/list").json()["result"]["tools"]]
+    for scopes, differs, count in (
+        (("read",), {}, 5),
+        (("read", "request"), {}, 9),
+        (("read", "request", "publish"), {"is_agent": True}, 9),
+    ):
+        face = McpFace(new_token(paula, *scopes, **differs))
+        assert len(face.call("tools/list").json()["result"]["tools"]) == count
+
+
+def test_wrong_arguments_are_a_result_with_pointers(mcp: McpFace) -> None:
+    arguments = {"versions": [{"page_id": "", "audience": "x"}], "note": "n" * 3_000}
+    response = mcp.call("tools/call", {"name": "plan", "arguments": arguments})
+    result = response.json()["result"]
+    assert (response.status_code, result["isError"]) == (200, True)
+    problem = result["structuredContent"]
+    assert json.loads(result["content"][0]["text"]) == problem
+    assert {error["pointer"] for error in problem["errors"]} == {
+        "#/versions/0/page_id",
+        "#/versions/0/audience_id",
+        "#/versions/0/audience",
+        "#/note",
+    }
+
+
+MODES = [MODERN, "auto", "legacy"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_official_client_requests_an_approval(mode: str, paula: User, key: Key) -> None:
+    async def story(client: Client) -> Any:
+        tools = await client.list_tools()
+        assert "request" in [tool.name for tool in tools.tools]
+        versions = [{"page_id": key[0], "audience_id": key[1]}]
+        planned = await client.call_tool("plan", {"versions": versions})
+        plan = json.loads(planned.content[0].text)
+        given = {"plan": plan["plan"], "digest": plan["digest"]}
+        assert (await client.call_tool("publish", given)).is_error
+        return await client.call_tool("request", given)
+
+    result = run_with_client(new_token(paula, is_agent=True), mode, story)
+    assert json.loads(result.content[0].text)["outcome"] == "waiting_for_approval"

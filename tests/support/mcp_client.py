@@ -1,0 +1,57 @@
+"""The official client of the Model Context Protocol, with the application in this process."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import Queue
+from typing import Any
+
+import anyio
+import httpx2
+from django.http import HttpResponse
+from django.test import Client as DjangoClient
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
+
+Sent = tuple[httpx2.Request, bytes, "Future[HttpResponse]"]
+
+
+class InProcess(httpx2.AsyncBaseTransport):
+    """Hands each request to the thread that has the test's transaction."""
+
+    def __init__(self, requests: "Queue[Sent | None]") -> None:
+        self.requests = requests
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Return the response of the application."""
+        future: Future[HttpResponse] = Future()
+        self.requests.put((request, await request.aread(), future))
+        response = await asyncio.wrap_future(future)
+        return httpx2.Response(
+            response.status_code, headers=dict(response.headers), content=response.content
+        )
+
+
+def run_with_client(token: str, mode: str, story: Callable[[Client], Awaitable[Any]]) -> Any:
+    """Run a story with a client in one of its modes: a revision, "auto" or "legacy"."""
+    requests: Queue[Sent | None] = Queue()
+
+    async def connect() -> Any:
+        headers = {"Authorization": f"Bearer {token}"}
+        async with httpx2.AsyncClient(transport=InProcess(requests), headers=headers) as http:
+            transport = streamable_http_client("http://testserver/mcp/", http_client=http)
+            async with Client(transport, mode=mode) as client:
+                return await story(client)
+
+    with ThreadPoolExecutor(1) as thread:
+        end = thread.submit(anyio.run, connect)
+        end.add_done_callback(lambda _: requests.put(None))
+        while (sent := requests.get()) is not None:
+            request, body, future = sent
+            headers = {name: value for name, value in request.headers.items() if name != "host"}
+            kind = headers.pop("content-type", "")
+            method, path = request.method, request.url.path
+            future.set_result(
+                DjangoClient().generic(method, path, body, content_type=kind, headers=headers)
+            )
+    return end.result()
