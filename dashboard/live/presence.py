@@ -1,16 +1,18 @@
 """Presence: a tab reports itself every 30 seconds, and is gone 90 seconds after its last report.
 
-A change adds an entry to the feed, so that open pages follow; a report without one is one update,
-which takes 0.4 ms. All times are the server's.
+A change adds an entry to the feed, so that open pages follow. A report without a change is one
+update, which takes 0.4 ms. All times are the server's.
 """
 
 from collections.abc import Collection
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from django.db import transaction
-from django.db.models import DateTimeField, ExpressionWrapper, F, QuerySet
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.db.models import DateTimeField, ExpressionWrapper, F, Q, QuerySet
+from django.db.models.functions import Coalesce, Greatest
 
 from dashboard import clock
 from dashboard.ledger import feed
@@ -19,15 +21,17 @@ from dashboard.live.models import Doing, Presence
 from dashboard.work.tasks import WorkerTask
 
 GONE_AFTER = timedelta(seconds=90)
-"""Two reports may be lost. Source: our choice."""
+"""Long enough to lose two reports. Source: our choice."""
+CLAIM = timedelta(minutes=5)
+"""A claim is renewed once less than half of it is left. Source: Langfuse's annotation queue."""
 MAX_TABS = 40
-"""Per user; the one silent for longest is dropped. Source: our choice."""
+"""Maximum per user. The tabs silent for longest are dropped. Source: our choice."""
 
 _PUBLISH = "publish:"
 
 
 class Visitor(NamedTuple):
-    """Somebody else at a place: of their tabs, the one that says most."""
+    """Somebody else at a place, by the most informative of their tabs."""
 
     user_id: int
     name: str
@@ -37,10 +41,14 @@ class Visitor(NamedTuple):
     version_number: int | None
     is_idle: bool
 
-    @property
-    def initials(self) -> str:
-        words = self.full_name.split()
-        return "".join(word[0] for word in [words[0], words[-1]]) if words[1:] else self.name[:2]
+
+class PlaceClaim(NamedTuple):
+    """Who is deciding at a place. It locks nothing: others are just offered something else."""
+
+    user_id: int
+    name: str
+    full_name: str
+    until: datetime
 
 
 def place_of(kind: str, *ids: object) -> str:
@@ -48,7 +56,7 @@ def place_of(kind: str, *ids: object) -> str:
 
 
 def subject_of(place: str) -> str:
-    """Return the place that a place belongs to: a publish dialog is open over its audience."""
+    """Return the place that shows the visitors: for a publish dialog, its audience."""
     is_dialog = place.startswith(_PUBLISH)
     return f"audience:{place.removeprefix(_PUBLISH)}" if is_dialog else place
 
@@ -62,7 +70,7 @@ def report(
     version_number: int | None = None,
     is_idle: bool = False,
 ) -> None:
-    """Record where a tab is, and tell the feed if that is new."""
+    """Record where a tab is, and add it to the feed if it changed."""
     state = {
         "user_id": user_id,
         "place": place,
@@ -71,15 +79,77 @@ def report(
         "is_idle": is_idle,
     }
     now = clock.now()
-    if _present().filter(tab=tab, **state).update(seen_at=now):
+    is_deciding = doing == Doing.DECIDING and not is_idle
+    unchanged = _present().filter(tab=tab, **state)
+    if is_deciding and not holder_at(place, but=user_id):
+        if unchanged.filter(claimed_until__gt=now + CLAIM / 2).update(seen_at=now):
+            return
+    elif unchanged.update(seen_at=now):
         return
     with transaction.atomic():
         left = Presence.objects.filter(tab=tab).exclude(place=place).values_list("place", flat=True)
         places = [*left, place]
+        # An idle or hidden tab keeps its claim until the claim ends.
+        if doing != Doing.DECIDING or left:
+            Presence.objects.filter(tab=tab).update(claimed_until=None)
         Presence.objects.update_or_create(tab=tab, defaults={**state, "seen_at": now})
+        if is_deciding:
+            _claim(user_id, tab, place, now)
         own = Presence.objects.filter(user_id=user_id).order_by("-seen_at")
         remove(own.filter(pk__in=list(own.values_list("pk", flat=True)[MAX_TABS:])))
         _add_to_feed((place, user_id) for place in places)
+
+
+def _claim(user_id: int, tab: str, place: str, now: datetime) -> None:
+    """Claim a place unless somebody else has. The database lets one of two at once succeed."""
+    at_place = Presence.objects.filter(place=place)
+    at_place.filter(Q(claimed_until__lte=now) | Q(user_id=user_id)).update(claimed_until=None)
+    try:
+        with transaction.atomic():
+            at_place.filter(tab=tab).update(claimed_until=now + CLAIM)
+    except IntegrityError:
+        return
+
+
+def claim(user_id: int, tab: str, place: str) -> bool:
+    """Report that a user is deciding at a place; return whether nobody else has the claim."""
+    report(user_id, tab, place, Doing.DECIDING)
+    return holder_at(place, but=user_id) is None
+
+
+def take_over(user_id: int, tab: str, place: str) -> None:
+    with transaction.atomic():
+        others = Presence.objects.filter(place=place).exclude(user_id=user_id)
+        others.update(claimed_until=None)
+        report(user_id, tab, place, Doing.DECIDING)
+
+
+def claims_by_place() -> dict[str, PlaceClaim]:
+    """Return all claims; each place has at most one. One query."""
+    return _claims(Presence.objects.all())
+
+
+def holder_at(place: str, *, but: int) -> PlaceClaim | None:
+    return _claims(Presence.objects.filter(place=place).exclude(user_id=but)).get(place)
+
+
+def _claims(tabs: QuerySet[Presence]) -> dict[str, PlaceClaim]:
+    claimed = tabs.filter(claimed_until__gt=clock.now(), user__is_active=True)
+    return {
+        tab.place: PlaceClaim(
+            tab.user_id, _short_name(tab.user), _full_name(tab.user), tab.claimed_until
+        )
+        for tab in claimed.select_related("user")
+        if tab.claimed_until
+    }
+
+
+def _short_name(user: User) -> str:
+    return user.first_name or user.get_username()
+
+
+def _full_name(user: User) -> str:
+    return user.get_full_name() or user.get_username()
 
 
 def leave(user_id: int, tab: str) -> None:
@@ -96,9 +166,9 @@ def remove(tabs: QuerySet[Presence]) -> None:
 def visitors_at(
     places: Collection[str], viewer_id: int, *, may_publish: bool
 ) -> dict[str, list[Visitor]]:
-    """Return who else is at each of these places, what they do first; one query.
+    """Return who else is at each place: active users first, then by what they do. One query.
 
-    Who may not open the publish dialog is not told that somebody is in it, only who is there.
+    Viewers who can't open the publish dialog see who is there, but not who is publishing.
     """
     keys = [*places, *(place.replace("audience:", _PUBLISH, 1) for place in places)]
     tabs = _present().filter(place__in=keys, user__is_active=True).exclude(user_id=viewer_id)
@@ -111,8 +181,8 @@ def visitors_at(
         user = tab.user
         visitor = Visitor(
             user.pk,
-            user.first_name or user.get_username(),
-            user.get_full_name() or user.get_username(),
+            _short_name(user),
+            _full_name(user),
             Doing.VIEWING if is_secret else Doing(tab.doing),
             None if is_secret else tab.version_number,
             tab.is_idle,
@@ -135,13 +205,16 @@ def _add_to_feed(tabs: Any) -> None:
 
 
 def remove_gone() -> None:
-    remove(Presence.objects.filter(seen_at__lte=clock.now() - GONE_AFTER))
+    now = clock.now()
+    is_over = Q(claimed_until=None) | Q(claimed_until__lte=now)
+    remove(Presence.objects.filter(is_over, seen_at__lte=now - GONE_AFTER))
 
 
 def earliest_gone() -> "QuerySet[Presence, Any]":
-    """Return the time when the tab that has been silent for longest is gone."""
-    at = ExpressionWrapper(F("seen_at") + GONE_AFTER, output_field=DateTimeField())
-    return Presence.objects.order_by("seen_at").annotate(at=at).values_list("at", named=True)[:1]
+    """Return when the next tab can be removed: it is silent, and its claim is over."""
+    gone = ExpressionWrapper(F("seen_at") + GONE_AFTER, output_field=DateTimeField())
+    at = Greatest(gone, Coalesce("claimed_until", "seen_at"))
+    return Presence.objects.annotate(at=at).order_by("at").values_list("at", named=True)[:1]
 
 
 REMOVE_GONE = WorkerTask(lambda *_: remove_gone(), due=(earliest_gone,))

@@ -1,24 +1,25 @@
-// Reports which place this page shows (data-here), and who is idle; shows and announces who else is there.
+// Reports the place of this page (data-here) and whether its user is idle. Shows and announces who else is there.
 import { announce } from "./announce.js";
 import { isIdle } from "./live.js";
 
 const EVERY_MS = 30000;
-const SOON_MS = 1000; // Who only passes through is not reported.
-// Of this page rather than of its tab: a copied tab would have the same, and what a page sends when it is
-// left may arrive after the report of the next page.
-const tab = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+const SOON_MS = 1000; // Users who only pass through aren't reported.
+// This id is of the page, not of the tab. A duplicated tab would have the same id, and the last report of a page
+// may arrive after the first report of the next page.
+const page = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 let timer, url, known;
 let reported = "";
 const place = () => document.querySelector("dialog[open] [data-here]") ?? document.querySelector("[data-here]");
 
-// A hidden page still reports itself: its user is idle here, and works in another tab.
+// A hidden page still reports itself as idle, because its user may be working in another tab.
 function report() {
-  const { here, doing, version, reportUrl } = place()?.dataset ?? {};
+  const { here, doing, version, reportUrl, tab = page } = place()?.dataset ?? {};
   url = reportUrl ?? url;
   const idle = document.hidden || isIdle() ? { idle: "1" } : {};
   return here ? `${new URLSearchParams({ tab, place: here, doing, version, ...idle })}` : "";
 }
 async function send(body) {
+  const tab = new URLSearchParams(body || reported).get("tab");
   reported = body;
   const headers = { ...JSON.parse(document.body.getAttribute("hx-headers")), "X-Background": "1", "HX-Request": "true" };
   const request = { method: "POST", body: new URLSearchParams(body || { tab }), headers, keepalive: true };
@@ -40,10 +41,10 @@ function announceNew() {
   known = new Set([...document.querySelectorAll("[data-visitor]")].flatMap(({ dataset }) => dataset.visitor.split(" ")));
 }
 
-announceNew(); // Not those of the page itself.
+announceNew(); // Don't announce visitors that the page came with.
 document.addEventListener("pressroom:refreshed", announceNew);
 for (const name of ["htmx:afterSettle", "htmx:historyRestore", "visibilitychange", "pointerdown", "keydown", "close"]) {
-  document.addEventListener(name, sendNews, { capture: name === "close" }); // of a dialog, it doesn't bubble
+  document.addEventListener(name, sendNews, { capture: name === "close" }); // The close of a dialog doesn't bubble.
 }
 addEventListener("pageshow", sendNews);
 addEventListener("pagehide", () => reported && send(""));

@@ -19,7 +19,7 @@ function patchAttributes(element, wanted) {
   }
 }
 
-// Remove old elements first: the others then need not be moved, which would lose the focus.
+// Remove old elements first, so that the others needn't be moved. A move would lose the focus.
 function dropGone(element, wanted) {
   const staying = new Set([...wanted.children].map((child) => child.id));
   for (const child of [...element.children]) {
@@ -47,7 +47,8 @@ function patchChildren(element, wanted) {
 }
 
 export function patch(node, wanted) {
-  if (node.isEqualNode(wanted)) return;
+  if (node.isEqualNode(wanted) || node.dataset?.kept !== undefined) return; // loaded since
+  if (node.matches?.("form:popover-open")) return; // the user is changing it
   if (node.nodeType !== Node.ELEMENT_NODE) {
     node.data = wanted.data;
     return;

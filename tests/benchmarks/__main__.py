@@ -1,7 +1,7 @@
-"""How fast Pressroom is, beside its goals and its peers: `uv run python -m tests.benchmarks`.
+"""Measure Pressroom against its goals and its peers: `uv run python -m tests.benchmarks`.
 
-Prints a table in Markdown, each figure as it is found. Everything is made in a folder of its own,
-which is removed at the end.
+Prints a Markdown table, one figure at a time. All files are in a temporary folder, which is
+removed at the end.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.benchmarks import crowd, growth, lists, memory, pages, people_search
+from tests.benchmarks import crowd, growth, lists, live, memory, pages, people_search
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.figures import HEADER
 from tests.benchmarks.measuring import TURN_S
@@ -30,13 +30,14 @@ PARTS = {
     "crawl": growth.slow_crawl,
     "crowd": crowd.figures,
     "people": people_search.figures,
+    "live": live.figures,
 }
 
 
 def main() -> None:
-    """Run the chosen parts, and print what they find."""
+    """Run the chosen parts and print their figures."""
     chosen = arguments().parse_args()
-    # Stopped in any way, it stops the servers and takes its folder away.
+    # However it is stopped, it stops the servers and removes its folder.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("Stopped."))
     with tempfile.TemporaryDirectory(prefix="pressroom-bench-") as folder, ExitStack() as stack:
         bench = Bench(Path(folder), stack, chosen.quick, chosen.postgres, chosen.seed)
@@ -48,7 +49,7 @@ def main() -> None:
 
 
 def conditions(bench: Bench) -> str:
-    """Return the day, the machine and how busy it is, and how much is measured."""
+    """Return the date, the machine, its load and the number of measurements."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return (
         f"{datetime.now(UTC):%-d %B %Y}, {os.cpu_count()} cores, {memory:.0f} GiB,"
@@ -59,7 +60,7 @@ def conditions(bench: Bench) -> str:
 
 
 def arguments() -> argparse.ArgumentParser:
-    """Return what the command line takes."""
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--only", nargs="+", choices=PARTS, help="some parts")
     parser.add_argument("--quick", action="store_true", help="fewer rows and rounds: a first look")

@@ -1,9 +1,12 @@
-"""What a figure says, and which parts can be run."""
+"""The text of a figure, and the parts that can be run."""
+
+import random
 
 import pytest
 
 from tests.benchmarks.__main__ import arguments
 from tests.benchmarks.figures import Figure
+from tests.benchmarks.live import MAX_POLLS_A_SECOND, most_polls_after_restart
 
 
 @pytest.mark.parametrize(
@@ -43,3 +46,8 @@ def test_a_part_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -
     with pytest.raises(SystemExit):
         arguments().parse_args(["--only", "lists", "nothing"])
     assert "invalid choice: 'nothing'" in capsys.readouterr().err
+
+
+def test_a_restart_brings_no_second_with_many_polls() -> None:
+    busiest = max(most_polls_after_restart(random.Random(seed)) for seed in range(20))
+    assert busiest <= MAX_POLLS_A_SECOND

@@ -1,11 +1,11 @@
-"""The demo shows the service's events at work: they arrive, and turn what is shown live."""
+"""In the demo, the service's events arrive and turn an audience live."""
 
 from urllib.parse import quote
 
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.addresses import execute
-from tests.browser.conftest import log_in, open_page, until
+from tests.browser.conftest import HIDE, log_in, open_page, until
 from tests.support.processes import Running
 
 NEVER_LIVE = """SELECT page_id, audience_id, name, latest_version_number
@@ -13,42 +13,38 @@ NEVER_LIVE = """SELECT page_id, audience_id, name, latest_version_number
     AND audience_id NOT IN (SELECT audience_id FROM releases_releaseitem)
     AND audience_id NOT IN (SELECT audience_id FROM embedded_api_conversation)
   ORDER BY audience_id LIMIT 1"""
-IS_HIDDEN = """(hidden) => {
-  Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
-  document.dispatchEvent(new Event("visibilitychange"));
-}"""
 A_FEW_SECONDS, A_MINUTE = 15_000, 60_000
 
 
 def test_a_publish_event_turns_the_audience_live(
     context: BrowserContext, page: Page, server: Running, troubles: list[str]
 ) -> None:
-    """Nothing else reads the audience: the operator looks at the receiver meanwhile."""
+    """Nothing else reads the audience, because the operator is on the receiver's page."""
     [[page_id, audience_id, name, number]] = execute(server, NEVER_LIVE)
     audience = f"/pages/{page_id}/audiences/{audience_id}/"
     receiver = log_in(page, to="/hooks/")
     receiver.evaluate("window.isSamePage = true")
     operator = open_page(context, troubles)
     publish(operator, audience, number)
-    operator.evaluate(IS_HIDDEN, True)
+    operator.evaluate(HIDE, True)
 
     about_it = receiver.locator(f'[data-copy="{audience_id}"]')
     rows = receiver.get_by_role("row").filter(has=about_it)
     arrived = rows.filter(has_text="page.version.published")
-    # Receivers that don't respond may come first.
+    # Deliveries to receivers that don't respond may come first.
     expect(arrived).to_contain_text("Refresh requested", timeout=A_MINUTE)
     expect(arrived).to_contain_text("Signature valid")
     assert receiver.evaluate("window.isSamePage")
-    # This list reads the ledger alone.
+    # This list reads only the ledger.
     those_live = f"/audiences/?live=live&q={quote(name)}"
     until(page, lambda: audience in context.request.get(those_live).text())
-    operator.evaluate(IS_HIDDEN, False)
+    operator.evaluate(HIDE, False)
     live = operator.locator("#head")
     expect(live).to_contain_text(f"Version {number} live", timeout=A_FEW_SECONDS)
 
 
 def publish(page: Page, audience: str, number: int) -> None:
-    """Publish a version by the dialog over its audience's page, and close the dialog."""
+    """Publish a version in the dialog over its audience's page, and close the dialog."""
     page.goto(audience)
     page.get_by_role("link", name=f"Publish version {number}").first.click()
     page.get_by_role("button", name=f"Publish version {number}").click()

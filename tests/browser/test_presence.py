@@ -1,4 +1,4 @@
-"""Two people on one audience: each sees the other come, publish, become idle and leave."""
+"""Two people on one audience: each sees the other arrive, publish, become idle and leave."""
 
 import re
 from collections.abc import Iterator
@@ -21,25 +21,25 @@ FIVE_MINUTES = 5 * 60_000
 
 @pytest.fixture
 def ana(browser: Browser, server: Running, troubles: list[str]) -> Iterator[Page]:
-    """A tab of a publisher in another browser, whose clock the test can move."""
+    """A publisher's tab in another browser, with a clock that the test can move."""
     with new_profile(browser, server.url) as context:
         context.clock.install()
         context.clock.resume()
         page = log_in(open_page(context, troubles), "publisher", to="/accounts/settings/")
         yield page
-        # Else she would be there for the next test, for 90 seconds.
+        # Otherwise she would still be present in the next test, for 90 seconds.
         page.close()
 
 
 @pytest.fixture
 def audience(server: Running) -> tuple[str, int]:
-    """The path of an audience with a draft, and the number of its version."""
+    """Path of an audience with a draft, and the number of the draft."""
     [[page_id, audience_id, number]] = execute(server, DRAFT)
     return f"/pages/{page_id}/audiences/{audience_id}/", number
 
 
 def sees(page: Page, text: str) -> None:
-    """Wait until who else is here says so; in an open dialog, that one's."""
+    """Wait until the line about who else is here has this text; an open dialog has its own."""
     line = page.locator("dialog[open] [data-here], main [data-here]").last
 
     def holds() -> bool:
@@ -103,7 +103,7 @@ def test_who_goes_to_another_tab_is_idle_not_gone(
     sees(ben, "pu publisher, idle")
 
 
-def test_without_scripts_nobody_is_shown(
+def test_without_scripts_no_presence_is_shown(
     plain_page: Page, ana: Page, audience: tuple[str, int]
 ) -> None:
     path, _ = audience

@@ -20,12 +20,12 @@ from dashboard.web.ui.query_params import int_param
 from dashboard.web.ui.urls import cached_reverse, is_identifier
 
 DOING = {
-    "audience": (Doing.VIEWING,),
+    "audience": (Doing.VIEWING, Doing.DECIDING),
     "publish": (Doing.PUBLISHING, Doing.ROLLING_BACK),
     "release": (Doing.REVIEWING, Doing.VIEWING),
     "request": (Doing.REVIEWING, Doing.VIEWING),
 }
-"""What can be done at a kind of place."""
+"""What users can do at each kind of place."""
 
 
 class _Row(Protocol):
@@ -52,12 +52,12 @@ class Here:
 
     @property
     def url(self) -> str:
-        # As in the topic, so that both of each row compress well.
+        # Keep colons as in the topic, so that the two compress well in each row.
         return f"{cached_reverse('here')}?{urlencode({'place': self.place}, safe=':')}"
 
 
 def here_at_page(request: AuthenticatedRequest, kind: str, *ids: object) -> Here | None:
-    """Return who else is at the place of a page that the user has opened; None if that is off."""
+    """Return who else is at the place of a page that the user opened; None if presence is off."""
     return who_is_at(request, place_of(kind, *ids)) if settings.PRESENCE else None
 
 
@@ -76,7 +76,7 @@ def here_in_rows(request: AuthenticatedRequest, rows: Iterable[_Row]) -> dict[st
 
 
 def openable_place(request: AuthenticatedRequest, place: str) -> str:
-    """Return the place if the user may open its page. Raises Http404 if not, or if it has none."""
+    """Return the place if the user may open its page. Raises Http404 otherwise."""
     kind, *ids = place.split(":")
     ids = [unquote(text) for text in ids]
     rows: QuerySet[Any] | None = None

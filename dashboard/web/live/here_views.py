@@ -1,4 +1,4 @@
-"""The report of a tab, and who else is where it is."""
+"""The view to which a tab reports its place. It responds with who else is there."""
 
 from django.conf import settings
 from django.http import Http404, HttpResponse
@@ -6,6 +6,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
+from dashboard.accounts.permissions import PUBLISH, may
 from dashboard.live.models import Doing
 from dashboard.live.presence import leave, report
 from dashboard.web.live.here import DOING, openable_place, who_is_at
@@ -16,10 +17,10 @@ from dashboard.web.ui.query_params import int_param
 @require_http_methods(["GET", "HEAD", "POST"])
 @vary_on_headers("HX-Target")
 def here(request: Request) -> HttpResponse:
-    """Show who else is at `place`; a POST reports first that a tab is there, too.
+    """Show who else is at `place`. A POST first records that a tab is there, too.
 
-    Without a place, the tab is closed or shows something else. If htmx targets a row, it gets the
-    mark of that row instead of the line.
+    A POST without a place means that the tab is closed or shows something else. If htmx targets a
+    row, the response is the mark of that row instead of the line.
     """
     if not settings.PRESENCE:
         raise Http404
@@ -33,7 +34,8 @@ def here(request: Request) -> HttpResponse:
         leave(request.user.pk, tab)
         return HttpResponse(status=204)
     doing = request.POST.get("doing", "")
-    if doing not in DOING.get(place.partition(":")[0], ()):
+    is_denied = doing == Doing.DECIDING and not may(request, PUBLISH)
+    if is_denied or doing not in DOING.get(place.partition(":")[0], ()):
         raise Http404
     report(
         request.user.pk,

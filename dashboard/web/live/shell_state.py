@@ -1,15 +1,17 @@
-"""What surrounds every page: counts in the sidebar and in the bell, from our own database alone.
+"""What surrounds every page: the counts in the sidebar and the bell, from our own database alone.
 
-People have none: counting them would take a service call.
+People have no count: counting them would take a service call.
 """
 
-from typing import NamedTuple, TypeVar
+from datetime import datetime
+from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.cache import cache
 from django.db import Error
+from django.db.models import Count, QuerySet, Subquery
 from django.http import HttpRequest
 from django.utils.http import urlencode
 from pydantic import TypeAdapter, ValidationError
@@ -17,9 +19,11 @@ from pydantic import TypeAdapter, ValidationError
 from dashboard import clock
 from dashboard.approvals.models import ApprovalKind, ApprovalRequest
 from dashboard.approvals.rule import current_rule
+from dashboard.compiled_query import ROW_COUNT, CompiledQuery
 from dashboard.ledger.models import AudienceRecord, SubscriptionRecord
+from dashboard.ledger.queries.audience_list import audience_coverage
 from dashboard.ledger.queries.operations import operations_needing_attention
-from dashboard.ledger.queries.pages import audience_coverage, pages_coverage
+from dashboard.ledger.queries.pages import pages_coverage
 from dashboard.notifications.inbox import unread_paths
 from dashboard.releases.models import Release, ReleaseState
 from dashboard.service import outages
@@ -27,38 +31,40 @@ from dashboard.web.approvals.listing import count_for
 from dashboard.web.ui.urls import cached_reverse
 
 CACHE_SECONDS = 10
-"""What pages show may lag by this much. Cached because every page shows it."""
+"""How far the state on pages may lag. It is cached because every page shows it."""
 PRESSED_COOKIE = f"{settings.COOKIE_PREFIX}counts"
-"""Set for CACHE_SECONDS by whatever a user sends, so that the counts follow it at once."""
+"""Cookie set for CACHE_SECONDS when a user sends a form, so that the counts follow at once."""
 
 
 class SidebarCounts(NamedTuple):
     """The number of items in each section; 0 if unknown."""
 
     pages: int = 0
-    """The service's total, or else the number in the ledger."""
+    """The service's total if known, else the number in the ledger."""
     audiences: int = 0
-    """Those in the ledger, as the list of all audiences shows them."""
+    """Audiences in the ledger, as in the list of all audiences."""
     are_all_audiences: bool = True
-    """Whether the ledger has all of the service's."""
+    """Whether the ledger has all audiences of the service."""
     subscriptions: int = 0
     needing_attention: int = 0
-    """Operations that need attention, as on the overview."""
+    """Operations that failed in the last day or whose outcome is unknown."""
     releases: int = 0
-    """Those that are open: not finished, and not canceled."""
+    """Open releases: neither finished nor canceled."""
     open_requests: tuple[tuple[str, int | None], ...] = ()
-    """The kind and the requester of each request for an approval that is open."""
+    """The kind and the requester of each open approval request."""
+    assigned: tuple[tuple[int, int], ...] = ()
+    """User ids, each with the number of audiences assigned to that user."""
 
 
 class SharedState(NamedTuple):
     approval_kinds: tuple[str, ...] = ()
-    """The kinds of changes that need an approval, for the words of buttons."""
+    """The kinds of changes that need an approval, for the labels of buttons."""
 
     def covers(self, kind: str) -> bool:
         return kind in self.approval_kinds
 
 
-# Another release, which shares the cache during an update, may have other fields, or other values.
+# During an update, another release shares the cache. Its fields or values may differ.
 _COUNTS_KEY = f"sidebar-counts:{','.join(SidebarCounts._fields)}"
 _SHARED_KEY = f"shared-state:{','.join(SharedState._fields)}"
 
@@ -68,7 +74,7 @@ StateT = TypeVar("StateT")
 
 
 def _restored(adapter: TypeAdapter[StateT], cached: object) -> StateT | None:
-    """Return what is cached; None if nothing is, or something else."""
+    """Return the cached value; None if it is missing or has another form."""
     try:
         return adapter.validate_python(cached)
     except ValidationError:
@@ -78,7 +84,7 @@ def _restored(adapter: TypeAdapter[StateT], cached: object) -> StateT | None:
 def shell_state(
     *, is_fresh: bool = False
 ) -> tuple[SidebarCounts, SharedState, outages.Outage | None]:
-    """Return what every page shows; nothing if the database fails: error pages show it, too."""
+    """Return what every page shows; empty if the database fails: error pages show it, too."""
     keys = [_COUNTS_KEY, _SHARED_KEY, outages.CACHE_KEY]
     cached = {} if is_fresh else cache.get_many(keys)
     outage = outages.current_outage(cached.get(outages.CACHE_KEY))
@@ -96,17 +102,23 @@ def cached_counts() -> SidebarCounts | None:
     return _restored(_COUNTS, cache.get(_COUNTS_KEY))
 
 
-def live_url(counts: SidebarCounts, to_decide: int, **params: str) -> str:
+def live_url(
+    user: User | AnonymousUser, counts: SidebarCounts, to_decide: int, /, **params: str
+) -> str:
     """Return the URL of the poll of a page that shows these counts."""
     query = {name: value for name, value in params.items() if value}
-    return (
-        f"{cached_reverse('live')}?{urlencode(query | {'counts': counts_mark(counts, to_decide)})}"
-    )
+    query["counts"] = counts_mark(user, counts, to_decide)
+    return f"{cached_reverse('live')}?{urlencode(query)}"
 
 
-def counts_mark(counts: SidebarCounts, to_decide: int) -> str:
-    """Return a short text that differs if what the sidebar shows does."""
-    return f"{crc32(repr((counts[:-1], to_decide)).encode()):x}"
+def counts_mark(user: User | AnonymousUser, counts: SidebarCounts, to_decide: int) -> str:
+    """Return a checksum of the counts in the user's sidebar."""
+    numbers = (*counts._replace(assigned=()), assigned_count(user, counts), to_decide)
+    return f"{crc32(repr(numbers).encode()):x}"
+
+
+def assigned_count(user: User | AnonymousUser, counts: SidebarCounts) -> int:
+    return dict(counts.assigned).get(user.pk or 0, 0)
 
 
 def approvals_to_decide(user: User | AnonymousUser, counts: SidebarCounts) -> int:
@@ -114,9 +126,9 @@ def approvals_to_decide(user: User | AnonymousUser, counts: SidebarCounts) -> in
 
 
 def unread_notifications(user: User | AnonymousUser) -> list[tuple[int, str]]:
-    """Return what the bell counts, at most 100; nothing if the database fails. One query.
+    """Return what the bell counts, at most 100; empty if the database fails. One query.
 
-    Not cached: it is right at once after the user has read one.
+    Not cached, so that it is correct as soon as the user has read one.
     """
     try:
         return unread_paths(user) if user.is_authenticated else []
@@ -125,27 +137,48 @@ def unread_notifications(user: User | AnonymousUser) -> list[tuple[int, str]]:
 
 
 def was_pressed(request: HttpRequest) -> bool:
-    """Return whether this browser has just sent a form, in whichever process."""
+    """Return whether this browser has just sent a form, to any process."""
     return PRESSED_COOKIE in request.COOKIES
 
 
 def count_anew() -> SidebarCounts:
-    """Count what the sidebar shows, for the pages of the next seconds, too."""
+    """Count what the sidebar shows, and cache it for CACHE_SECONDS."""
     now, pages = clock.now(), pages_coverage()
-    ended = (ReleaseState.FINISHED, ReleaseState.CANCELED)
+    [(subscriptions, audiences, releases)] = _ROW_COUNTS.rows()
     counts = SidebarCounts(
         pages=pages.recorded if pages.total is None else pages.total,
-        audiences=AudienceRecord.objects.count(),
+        audiences=audiences,
         are_all_audiences=audience_coverage().is_full,
-        subscriptions=SubscriptionRecord.objects.count(),
+        subscriptions=subscriptions,
         needing_attention=operations_needing_attention(now).count,
-        releases=Release.listed.exclude(state__in=ended).count(),
-        open_requests=tuple(
-            ApprovalRequest.objects.undecided(now).values_list("kind", "requested_by")
-        ),
+        releases=releases,
+        open_requests=tuple(_OPEN_REQUESTS.rows(now)),
+        assigned=tuple(_ASSIGNED.rows()),
     )
     cache.set(_COUNTS_KEY, tuple(counts), timeout=CACHE_SECONDS)
     return counts
+
+
+def _row_counts() -> "QuerySet[SubscriptionRecord, Any]":
+    audiences = AudienceRecord.objects.order_by()
+    ended = (ReleaseState.FINISHED, ReleaseState.CANCELED)
+    releases = Release.listed.exclude(state__in=ended).order_by()
+    others = (Subquery(rows.values(count=ROW_COUNT)) for rows in (audiences, releases))
+    return SubscriptionRecord.objects.order_by().values_list(ROW_COUNT, *others)
+
+
+def _open_requests(now: datetime) -> "QuerySet[ApprovalRequest, Any]":
+    return ApprovalRequest.objects.undecided(now).values_list("kind", "requested_by")
+
+
+def _assigned() -> "QuerySet[AudienceRecord, Any]":
+    assigned = AudienceRecord.objects.filter(assignee__isnull=False).order_by()
+    return assigned.values_list("assignee").annotate(count=Count("pk"))
+
+
+_ASSIGNED = CompiledQuery(tuple, _assigned)
+_ROW_COUNTS = CompiledQuery(tuple, _row_counts)
+_OPEN_REQUESTS = CompiledQuery(tuple, _open_requests)
 
 
 def _read_shared_state() -> SharedState:

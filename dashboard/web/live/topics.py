@@ -1,22 +1,28 @@
-"""The topics of a poll: what changed, by ids that the regions of a page name, too.
+"""The topics of a poll: what changed, with ids that the regions of a page name, too.
 
-A region names topics by their beginning: "audience:page_1" is about all audiences of that page.
+A region names the start of a topic: "audience:page_1" covers all audiences of that page.
 """
 
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, AuthenticatedRequest, may
+from dashboard.accounts.permissions import (
+    MANAGE_DELIVERIES,
+    UPDATE_SUBSCRIPTION,
+    AuthenticatedRequest,
+    may,
+)
 from dashboard.ledger.feed import visible_to
 from dashboard.ledger.models import FeedEntry
 from dashboard.ledger.models.feed import FeedKind
 
-PERMISSIONS = {FeedKind.SERVICE: UPDATE_SUBSCRIPTION}
-"""What a kind needs that not everybody may open, as on the views of its pages."""
+PERMISSIONS = {FeedKind.SERVICE: UPDATE_SUBSCRIPTION, FeedKind.TARGET: MANAGE_DELIVERIES}
+"""Permissions of the kinds that not everybody may open, as on the views of their pages. Users may
+open their own."""
 EVERYTHING = "*"
-"""All regions fetch themselves again."""
+"""The topic that makes all regions refresh."""
 MAX_CHARACTERS = 900
-"""With more, all regions fetch themselves: a response has 2 KB at most. Source: our choice."""
+"""If there are more, all regions refresh: a response has at most 2 KB. Source: our choice."""
 
 
 def topics_for(request: AuthenticatedRequest, entries: Iterable[FeedEntry]) -> str:
@@ -26,8 +32,9 @@ def topics_for(request: AuthenticatedRequest, entries: Iterable[FeedEntry]) -> s
     topics = {
         name
         for entry in visible_to(entries, user_id)
-        # Nobody is shown where they are themselves.
-        if entry.kind not in denied and (entry.kind, entry.actor_id) != (FeedKind.PRESENCE, user_id)
+        if entry.user_id or entry.kind not in denied
+        # Users aren't shown their own presence.
+        if (entry.kind, entry.actor_id) != (FeedKind.PRESENCE, user_id)
         for name in _topics(entry)
     }
     text = " ".join(sorted(topics))
@@ -35,19 +42,19 @@ def topics_for(request: AuthenticatedRequest, entries: Iterable[FeedEntry]) -> s
 
 
 def topic(kind: str, *ids: str) -> str:
-    """Return a topic without spaces: ids may have any characters."""
+    """Return a topic. Its ids are percent-encoded, so it has no spaces."""
     return ":".join([kind, *(quote(name, safe="") for name in ids if name)])
 
 
 def presence_topic(place: str) -> str:
-    """Return the topic of who is at a place, whose ids are encoded already."""
+    """Return the topic of who is at a place. The ids in `place` are already encoded."""
     return f"{FeedKind.PRESENCE}:{place}"
 
 
 def _topics(entry: FeedEntry) -> Iterable[str]:
-    """Yield what a change is about: a publish is about its audience, too."""
-    if entry.kind == FeedKind.PRESENCE:
-        yield presence_topic(entry.object_id)
+    """Yield the topics of a change. A publish is about its audience, too."""
+    if entry.kind in (FeedKind.PRESENCE, FeedKind.COMMENT):
+        yield f"{entry.kind}:{entry.object_id}"
     elif entry.kind not in (FeedKind.PAGE, FeedKind.AUDIENCE):
         yield topic(entry.kind, entry.object_id)
     if entry.audience_id:

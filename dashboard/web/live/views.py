@@ -1,14 +1,19 @@
 """The one poll of every page."""
 
-from django.http import HttpResponse
-from django.shortcuts import render
+from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
+from django.core.cache import cache
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render, resolve_url
 from django.views.decorators.http import require_GET
 
+from dashboard.accounts.permissions import rights_mark
 from dashboard.ledger.feed import changes_since
 from dashboard.ledger.models.feed import FeedKind
 from dashboard.service.outages import current_outage
 from dashboard.web.live.intervals import processor_use, wait_s
 from dashboard.web.live.shell_state import (
+    CACHE_SECONDS,
     approvals_to_decide,
     counts_mark,
     shell_state,
@@ -19,35 +24,47 @@ from dashboard.web.ui.htmx import Request
 from dashboard.web.ui.query_params import int_param
 
 INTERVAL = "X-Poll-Interval"
-"""A header of every response: the seconds until the next poll. GitHub's name."""
+"""Header of every response: seconds until the next poll. The name is GitHub's."""
 
 
 @require_GET
 def live(request: Request) -> HttpResponse:
     """Return what changed since the cursor `?since=`, in at most 2 KB; 204 if nothing did.
 
-    `?unread= counts= outage=` are what the page shows around its content, and are returned if they
-    differ. With `?moving=` something on the screen is in progress; with `?idle=` nobody is there.
+    `?unread=`, `?counts=` and `?outage=` are what the page shows around its content; those that
+    differ are returned. `?moving=` means that something on the screen is in progress,
+    `?idle=` that there was no input lately. `?user=` is the user who opened the page, and
+    `?rights=` what that user was allowed to do; if this differs, everything is rendered again.
+    `?ended=` means that the page shows that the session has ended.
     """
     params = request.GET
+    if params.get("user", str(request.user.pk)) != str(request.user.pk):
+        return session_ended(request, request.htmx.current_url_abs_path or "/")
     changes = changes_since(params.get("since", ""))
     has_changed = bool(changes.entries or changes.must_reload)
-    # Nothing is counted of who is where, which changes often.
+    # Presence changes often and affects no count.
     are_counted = any(entry.kind != FeedKind.PRESENCE for entry in changes.entries)
-    counts, _, outage = shell_state(is_fresh=are_counted or changes.must_reload)
+    # The first tab that gets these changes counts for the others.
+    is_fresh = (are_counted or changes.must_reload) and cache.add(
+        f"counted:{changes.cursor}", value=True, timeout=CACHE_SECONDS
+    )
+    counts, _, outage = shell_state(is_fresh=is_fresh)
     to_decide = approvals_to_decide(request.user, counts)
     is_out = bool(params.get("outage"))
     if bool(outage) != is_out:
-        # Of two processes, the one that has cached the state before must not take it back.
+        # A process that has cached the earlier state must not revert the page to it.
         outage = current_outage()
     unread, unread_before = (
         len(unread_notifications(request.user)),
         int_param(params.get("unread", "")),
     )
     is_switched = bool(outage) != is_out
-    are_counts_new = counts_mark(counts, to_decide) != params.get("counts")
-    if has_changed or is_switched or are_counts_new or unread != unread_before:
-        must_reload = changes.must_reload or is_switched
+    is_outage_new = (outage.mark if outage else "") != params.get("outage", "")
+    are_counts_new = counts_mark(request.user, counts, to_decide) != params.get("counts")
+    was_ended = "ended" in params
+    if has_changed or is_outage_new or are_counts_new or unread != unread_before or was_ended:
+        has_other_rights = params.get("rights", "") != rights_mark(request)
+        must_reload = changes.must_reload or is_switched or has_other_rights
         context = {
             "cursor": changes.cursor,
             "topics": EVERYTHING if must_reload else topics_for(request, changes.entries),
@@ -58,7 +75,8 @@ def live(request: Request) -> HttpResponse:
             "is_unread_new": unread != unread_before,
             "has_grown": unread > unread_before,
             "outage": outage,
-            "is_switched": is_switched,
+            "is_outage_new": is_outage_new,
+            "was_ended": was_ended,
             "return_path": request.htmx.current_url_abs_path or "/",
         }
         response = render(request, "live/poll.html", context)
@@ -68,3 +86,9 @@ def live(request: Request) -> HttpResponse:
         wait_s(is_moving="moving" in params, is_idle="idle" in params, share=processor_use.share())
     )
     return response
+
+
+def session_ended(request: HttpRequest, page_url: str) -> HttpResponse:
+    """Return a banner: the session of an open page has ended, or is somebody else's."""
+    login_url = redirect_to_login(page_url, resolve_url(settings.LOGIN_URL)).url
+    return render(request, "live/session_ended.html", {"login_url": login_url})

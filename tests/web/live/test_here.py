@@ -1,4 +1,4 @@
-"""Presence: who is named, to whom, for how long, and what of it is recorded."""
+"""Presence: who is named, to whom, for how long, and what is recorded."""
 
 from datetime import timedelta
 from typing import Any
@@ -27,7 +27,7 @@ from tests.support.seeding import seed_approval, seed_audiences, seed_pages, see
 from tests.support.tab import AUDIENCE, PUBLISH, Tab, who_is_at
 from tests.support.written_log import written_log
 
-# Each act is a transaction of its own: on PostgreSQL a poll gets what was committed.
+# Each act needs its own transaction: on PostgreSQL a poll returns only committed changes.
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
 PAGES = {
@@ -55,7 +55,7 @@ def as_ben() -> Client:
 
 
 def changes() -> list[tuple[str, int | None]]:
-    """Return the places of all changes of presence so far, with who changed it."""
+    """Return the place and the user of each presence change so far."""
     entries = FeedEntry.objects.filter(kind=FeedKind.PRESENCE).order_by("seq")
     return [(entry.object_id, entry.actor_id) for entry in entries]
 
@@ -74,7 +74,7 @@ def test_a_report_returns_who_else_is_here(as_viewer: Client, as_publisher: Clie
     assert "paula" in Tab(as_viewer).report().content.decode()
 
 
-def test_another_tab_of_the_same_user_is_nobody_else(as_publisher: Client) -> None:
+def test_a_second_tab_shows_no_presence(as_publisher: Client) -> None:
     Tab(as_publisher).report()
     assert "paula" not in Tab(as_publisher).report().content.decode()
 
@@ -143,8 +143,8 @@ def test_a_review_is_named(as_viewer: Client, as_publisher: Client) -> None:
         assert who_is_at(as_viewer, place) == "pa paula is reviewing this"
 
 
-def test_who_may_not_publish_is_not_told_who_does(as_viewer: Client, as_publisher: Client) -> None:
-    """The dialog is over the audience, which a viewer may open: there, somebody is."""
+def test_viewers_do_not_see_who_is_publishing(as_viewer: Client, as_publisher: Client) -> None:
+    """Viewers may open the audience below the dialog, so they see that somebody is there."""
     Tab(as_publisher).report(PUBLISH, "publishing", version="7")
     assert who_is_at(as_viewer) == "pa paula is here"
 
@@ -193,9 +193,7 @@ def test_who_is_silent_for_90_seconds_is_gone(
     assert who_is_at(as_viewer) == ""
 
 
-def test_nobody_takes_away_the_tab_of_somebody_else(
-    as_viewer: Client, as_publisher: Client
-) -> None:
+def test_a_tab_cannot_be_removed_by_another_user(as_viewer: Client, as_publisher: Client) -> None:
     tab = Tab(as_publisher)
     tab.report()
     tab._client = as_viewer
@@ -300,13 +298,15 @@ def test_old_tabs_go_with_the_database_s_other_old_rows(
 
 
 @pytest.mark.same_on_any_database  # See test_poll.py.
-def test_the_poll_tells_others_that_somebody_came(as_viewer: Client, as_publisher: Client) -> None:
+def test_the_poll_returns_the_topic_of_a_new_visitor(
+    as_viewer: Client, as_publisher: Client
+) -> None:
     page, own = LivePage(as_viewer), LivePage(as_publisher)
     Tab(as_publisher).report()
     [topic] = page.poll().topics
     html = as_viewer.get(PAGES[AUDIENCE]).content.decode()
     assert f'data-live="{topic}"' in html
-    # Nobody has to be told where they are themselves.
+    # Users aren't told about their own presence.
     assert own.poll().topics == []
 
 
@@ -322,8 +322,8 @@ def test_a_report_does_not_extend_the_session(
     assert Tab(as_viewer).report().status_code == 200
     assert as_viewer.session[SEEN] == before
     clock.advance(31 * 60)
-    # Signed out: nothing is said of it, nor on the next page.
-    assert Tab(as_viewer).report().status_code == 204
+    # The session has ended. The next page doesn't mention the unsent report.
+    assert "Your session has ended." in Tab(as_viewer).report().text
     assert "nothing was sent" not in as_viewer.get("/accounts/login/").content.decode()
 
 

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
+from django.utils.http import http_date
 
 from dashboard import clock as our_clock
 from dashboard.accounts.sessions import SEEN
@@ -35,9 +36,9 @@ from tests.support.html import text
 from tests.support.live_page import BACKGROUND, LivePage
 from tests.support.seeding import seed_event, seed_notification, seed_pages
 
-# Each act is a transaction of its own: on PostgreSQL a poll gets what was committed.
+# Each act needs its own transaction: on PostgreSQL a poll returns only committed changes.
 # On PostgreSQL the transactions of all other tests hold the feed back: tests/ledger/test_feed.py
-# waits for them. What the poll makes of entries is the same.
+# waits for them. The poll treats entries alike on any database.
 pytestmark = [
     pytest.mark.django_db(transaction=True, serialized_rollback=True),
     pytest.mark.same_on_any_database,
@@ -112,6 +113,20 @@ def test_an_unknown_cursor_reloads_everything(since: str, as_viewer: Client) -> 
     assert page.poll().response.status_code == 204
 
 
+@pytest.mark.parametrize("hours", [-30, -3, 3])
+def test_no_clock_decides_what_has_changed(
+    hours: int, as_viewer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, page = stopped(monkeypatch), LivePage(as_viewer)
+    off = our_clock.now() + timedelta(hours=hours)
+    add(entry(at=off), entry(at=off - timedelta(days=2), audience_id="aud_2"))
+    clock.advance(hours * 3600)
+    for header in ("HTTP_DATE", "HTTP_IF_MODIFIED_SINCE"):
+        as_viewer.defaults[header] = http_date(off.timestamp())
+    assert page.poll().topics == ["audience:page_1:aud_1", "audience:page_1:aud_2"]
+    assert page.poll().response.status_code == 204
+
+
 # Who gets it
 
 
@@ -133,8 +148,47 @@ def test_what_needs_a_permission_is_for_those_who_have_it(
     assert viewer.poll().topics == []
 
 
-def test_a_poll_after_sign_out_leaves_the_page(client: Client) -> None:
-    assert client.get("/live/", headers=BACKGROUND).status_code == 204
+def test_a_webhook_is_for_its_owner_or_for_those_who_may_change_a_team_s(
+    as_viewer: Client, as_administrator: Client, vera: User
+) -> None:
+    viewer, administrator = LivePage(as_viewer), LivePage(as_administrator)
+    ids = {"page_id": "", "audience_id": ""}
+    add(entry(FeedKind.TARGET, **ids, object_id="1", user_id=vera.pk))
+    add(entry(FeedKind.TARGET, **ids, object_id="2"))
+    assert viewer.poll().topics == ["target:1"]
+    assert administrator.poll().topics == ["target:2"]
+
+
+def test_a_poll_after_the_session_has_ended_says_so(as_viewer: Client) -> None:
+    page = LivePage(as_viewer)
+    as_viewer.logout()
+    page.poll()
+    assert text(page.html).startswith("Your session has ended.")
+    assert "/accounts/login/?next=/" in page.html
+    assert "live-poll" not in page.html
+
+
+def test_forms_can_be_sent_after_signing_in_again(vera: User) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(vera)
+    page = LivePage(client)
+    client.logout()
+    assert "Your session has ended." in page.poll().html
+    client.force_login(vera)
+    token = page.poll(ended="1").element.attributes["data-token"]
+    assert "data-token" not in page.poll(since="").element.attributes
+    assert client.post("/accounts/pin/").status_code == 403
+    form = {"csrfmiddlewaretoken": token, "page_id": "page_1", "pin": "1"}
+    assert client.post("/accounts/pin/", form).status_code != 403
+
+
+def test_another_users_page_learns_nothing(
+    as_viewer: Client, as_publisher: Client, paula: User
+) -> None:
+    page = LivePage(as_viewer)
+    page._client = as_publisher
+    seed_notification(paula)
+    assert text(page.poll().html).startswith("Your session has ended.")
 
 
 # What surrounds the content
@@ -264,9 +318,9 @@ def test_an_idle_session_ends_however_long_it_polls(
     session.save()
     began = timezone.now()
     while timezone.now() - began < timedelta(hours=24):
-        clock.advance(60)
-        response = client.get("/live/", headers=BACKGROUND)  # Without a cursor, always something.
+        clock.advance(300)
+        response = client.get("/live/", headers=BACKGROUND)  # Without a cursor, never 204.
         if timezone.now() - began < timedelta(seconds=settings.SESSION_IDLE_S):
             assert response.status_code == 200
-    assert response.status_code == 204
+    assert "Your session has ended." in response.text
     assert "/accounts/login/" in client.get("/").url
