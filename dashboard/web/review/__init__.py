@@ -1,0 +1,1 @@
+"""Pages of reviews: begin a review of a list, work through its items, decide on each."""
