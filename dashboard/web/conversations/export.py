@@ -1,17 +1,67 @@
-"""The Markdown export of a conversation."""
+"""Exports of a conversation with its verdicts and comments, which Pressroom records."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from django.utils import timezone
 
-from dashboard.contract.conversations import Change
+from dashboard.comments.models import Comment, TargetKind
+from dashboard.comments.queries import threads_of
+from dashboard.contract.conversations import Change, Conversation
+from dashboard.live.presence import place_of
+from dashboard.review.verdicts import JudgedChange
 from dashboard.web.conversations.thread import ConversationThread, ThreadMessage
 from dashboard.web.conversations.tool_calls import ThreadCall
 from dashboard.web.ui.highlighting import pretty_json
 
 
-def to_markdown(conversation: ConversationThread, *, title: str) -> str:
-    """Return the conversation as Markdown, with all external texts fenced or quoted.
+def comments_in(page_id: str, audience_id: str) -> list[Comment]:
+    """Return the comments on messages and changes with their threads, in three queries."""
+    kinds = (TargetKind.MESSAGE, TargetKind.CHANGE)
+    threads = threads_of(place_of("audience", page_id, audience_id), kinds=kinds)
+    return [line for thread in threads for line in thread.lines if line.body]
+
+
+def to_json(
+    conversation: Conversation, *, verdicts: Mapping[str, JudgedChange], comments: Sequence[Comment]
+) -> dict[str, Any]:
+    """Return the conversation as received, with `pressroom` if there are verdicts or comments."""
+    recorded = {
+        "verdicts": [
+            {
+                "change": judged.key,
+                "verdict": judged.verdict.verdict,
+                "note": judged.verdict.note,
+                "by": judged.verdict.user_name,
+                "at": judged.verdict.at,
+                "is_old": judged.is_old,
+            }
+            for judged in verdicts.values()
+            if judged.verdict
+        ],
+        "comments": [
+            {
+                "on": comment.thread.kind,
+                "id": comment.thread.object_id,
+                "is_open": comment.thread.is_open,
+                "by": comment.author_name,
+                "at": comment.created_at,
+                "text": comment.body,
+            }
+            for comment in comments
+        ],
+    }
+    return conversation.as_received() | ({"pressroom": recorded} if any(recorded.values()) else {})
+
+
+def to_markdown(
+    conversation: ConversationThread,
+    *,
+    title: str,
+    verdicts: Mapping[str, JudgedChange],
+    comments: Sequence[Comment],
+) -> str:
+    """Return the conversation as Markdown. Texts of the service and of users are fenced or quoted.
 
     Times are in the current time zone.
     """
@@ -23,8 +73,27 @@ def to_markdown(conversation: ConversationThread, *, title: str) -> str:
     for pending in conversation.pending:
         field = pending.matched.field_label
         blocks.append(f"Inferred status: {pending.matched.state}{f', {field}' if field else ''}.")
+        blocks += _verdict(verdicts[pending.place])
         blocks += _change(pending.matched.change)
+    if comments:
+        blocks.append(f"## Comments: {len(comments)}")
+    for comment in comments:
+        thread = comment.thread
+        blocks.append(
+            f"{comment.author_name} on {thread.kind} {_one_line(thread.object_id)}, "
+            f"{timezone.localtime(comment.created_at):%Y-%m-%d %H:%M:%S %Z}"
+        )
+        blocks.append(_quoted(comment.body))
     return "\n\n".join(blocks) + "\n"
+
+
+def _verdict(judged: JudgedChange) -> Iterator[str]:
+    if verdict := judged.verdict:
+        note = f": {_one_line(verdict.note)}" if verdict.note else ""
+        old = " Its text has changed since." if judged.is_old else ""
+        yield f"{verdict.get_verdict_display()} by {verdict.user_name}{note}.{old}".replace(
+            "..", "."
+        )
 
 
 def _message(message: ThreadMessage) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Views of an audience's conversation, which is always fetched and never stored."""
+"""Views of an audience's conversation, which is fetched for each request and never stored."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -23,11 +23,12 @@ from dashboard.service.reading import (
 )
 from dashboard.web.audiences.progress import version_in_progress
 from dashboard.web.audiences.state import head_last_known, head_of
-from dashboard.web.conversations.export import to_markdown
-from dashboard.web.conversations.polling import ConversationSnapshot
+from dashboard.web.conversations.export import comments_in, to_json, to_markdown
 from dashboard.web.conversations.search import SHOWS, ConversationSearchResult, make_rows
+from dashboard.web.conversations.snapshot import ConversationSnapshot
 from dashboard.web.conversations.thread import ConversationThread, ThreadMessage, build_thread
 from dashboard.web.conversations.tool_calls import ThreadCall
+from dashboard.web.conversations.verdicts import verdicts_in
 from dashboard.web.ui.failures import explain
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 from dashboard.web.ui.query_params import browser_query, search_param
@@ -35,15 +36,15 @@ from dashboard.web.ui.query_params import browser_query, search_param
 
 @require_GET
 def conversation(request: Request, page_id: str, audience_id: str) -> HttpResponse:
-    """Show a conversation, narrowed by ?show= and searched by ?q=.
+    """Show a conversation, filtered by ?show= and searched by ?q=.
 
-    The other pages of the audience fetch the partial "tab-counts".
+    Other pages of the audience fetch the partial "tab-counts".
     """
     if wants_partial(request, ("tab-counts",)):
         return _tab_counts(request, page_id, audience_id)
-    if request.htmx.target == "found":
+    if request.htmx.target == "matches":
         context = _search_context(request, _read(page_id, audience_id))
-        return render_partial(request, "conversations/detail.html", context, parts=("found",))
+        return render_partial(request, "conversations/detail.html", context, parts=("matches",))
     fetched = run_concurrently(lambda: read_conversation(page_id, audience_id))
     context = _page_context(page_id, audience_id)
     try:
@@ -61,7 +62,9 @@ def conversation(request: Request, page_id: str, audience_id: str) -> HttpRespon
     except APIError as error:
         context["failure"] = failure = explain(error)
         return render(request, "conversations/failed.html", context, status=failure.status)
-    context |= _search_context(request, thread) | _conversation_context(thread, request.GET)
+    context |= _search_context(request, thread) | _conversation_context(
+        thread, request.GET, (page_id, audience_id)
+    )
     context["snapshot"] = ConversationSnapshot.at(thread)
     return render_partial(request, "conversations/detail.html", context)
 
@@ -75,7 +78,7 @@ def _tab_counts(request: Request, page_id: str, audience_id: str) -> HttpRespons
 
 @require_GET
 def conversation_newer(request: Request, page_id: str, audience_id: str) -> HttpResponse:
-    """Return what is new since a snapshot of the conversation, or 204 if nothing is."""
+    """Return what changed since the snapshot in the query string, or 204 if nothing did."""
     snapshot = ConversationSnapshot.of_request(request)
     head = head_last_known(page_id, audience_id)
     context: dict[str, Any] = {"page_id": page_id, "audience_id": audience_id, "head": head}
@@ -97,7 +100,7 @@ def conversation_newer(request: Request, page_id: str, audience_id: str) -> Http
         announcements.append(f"Pending changes updated: {len(thread.pending)} pending.")
     if snapshot.context != now.context:
         announcements.append("Context updated, and the fields and statuses inferred from it.")
-    context |= _conversation_context(thread, params) | {
+    context |= _conversation_context(thread, params, (page_id, audience_id)) | {
         "rows": rows,
         "snapshot": now,
         "new_rows": rows[snapshot.count :],
@@ -113,7 +116,7 @@ def conversation_newer(request: Request, page_id: str, audience_id: str) -> Http
 def tool_call(
     request: Request, page_id: str, audience_id: str, message_key: str, index: int
 ) -> HttpResponse:
-    """Show one tool call on its own page, or only the content of its fold."""
+    """Show a tool call on its own page, or only the content of its fold."""
     message, call = _find_call(_read(page_id, audience_id), message_key, index)
     context = {
         "page_id": page_id,
@@ -144,17 +147,23 @@ def tool_result(
 @require_GET
 @never_cache
 def conversation_export(request: Request, page_id: str, audience_id: str) -> HttpResponse:
-    """Download the conversation: ?format=markdown, or by default the JSON as received."""
+    """Download the conversation as received in JSON, or as Markdown with ?format=markdown.
+
+    Both include verdicts and comments.
+    """
     conversation = read_conversation(page_id, audience_id)
+    comments = comments_in(page_id, audience_id)
     if request.GET.get("format") != "markdown":
-        response: HttpResponse = JsonResponse(
-            conversation.as_received(), json_dumps_params=_READABLE
-        )
+        verdicts = verdicts_in(build_thread(conversation), page_id, audience_id)
+        exported = to_json(conversation, verdicts=verdicts, comments=comments)
+        response: HttpResponse = JsonResponse(exported, json_dumps_params=_READABLE)
         return _attach(response, "conversation.json")
     reading = _audience(page_id, audience_id)
     live = reading.value.audience.published_version if reading else None
     title = _title(audience_id, reading)
-    text = to_markdown(build_thread(conversation, live=live), title=title)
+    thread = build_thread(conversation, live=live)
+    verdicts = verdicts_in(thread, page_id, audience_id)
+    text = to_markdown(thread, title=title, verdicts=verdicts, comments=comments)
     response = HttpResponse(text.encode(), content_type="text/markdown; charset=utf-8")
     return _attach(response, "conversation.md")
 
@@ -167,9 +176,9 @@ def _read(page_id: str, audience_id: str) -> ConversationThread:
 
 
 def _audience(page_id: str, audience_id: str) -> ReadResult[AudienceLookup] | None:
-    """Return the audience, or None if neither the service's list nor the ledger has it.
+    """Return the audience; None if neither the service's list nor the ledger has it.
 
-    A truncated list may leave out an audience whose conversation exists.
+    A truncated list may lack an audience whose conversation exists.
     """
     try:
         return read_audience(page_id, audience_id)
@@ -209,12 +218,15 @@ def _show_param(params: QueryDict) -> str:
     return show if show in SHOWS else ""
 
 
-def _conversation_context(thread: ConversationThread, params: QueryDict) -> dict[str, Any]:
-    """Return a conversation and its counts; `params` is the page's query string."""
-    # Ignore a filter whose buttons are not rendered: the user could not remove it.
+def _conversation_context(
+    thread: ConversationThread, params: QueryDict, ids: tuple[str, str]
+) -> dict[str, Any]:
+    """Return the context of a conversation. `params` is the query string of the page."""
+    # Ignore a filter whose buttons are not rendered, as the user couldn't remove it.
     states = {state for state, _, _ in thread.pending_filters}
     return {
         "conversation": thread,
+        "verdicts": verdicts_in(thread, *ids),
         "messages_count": len(thread.messages),
         "messages_after": len(thread.after_line),
         "params": params,

@@ -1,4 +1,4 @@
-"""The conversation page, whatever the service returns."""
+"""The conversation page, for anything that the service may return."""
 
 import cProfile
 import json
@@ -22,9 +22,9 @@ from tests.support.seeding import seed_audiences
 # Conversations are never stored.
 pytestmark = pytest.mark.same_on_any_database
 
-FOUND = {"HX-Request": "true", "HX-Target": "found"}
+MATCHES = {"HX-Request": "true", "HX-Target": "matches"}
 AFTER_LIVE = 1_772_400_000
-"""After the live version was created, in seconds."""
+"""A time after the live version was created, in seconds."""
 GONE = {"detail": "No conversation."}
 
 
@@ -73,9 +73,9 @@ def test_a_conversation_of_any_length_takes_two_calls(
 ) -> None:
     talk.messages = [message(messageId=f"m{n}", toolCalls=[call(result=n)]) for n in range(60)]
     talk.data["pendingChanges"] = [{"changeId": str(n), "newValue": str(n)} for n in range(60)]
-    talk.open()  # remembers the audience
+    talk.open()  # records the audience
     talk.service.sent.clear()
-    with django_assert_max_num_queries(16):
+    with django_assert_max_num_queries(19):
         talk.open()
     assert len(talk.service.sent) == 2
 
@@ -258,7 +258,7 @@ def test_what_is_inferred_is_said_once_for_the_page(talk: ConversationPage) -> N
     seen = talk.open().text
     assert [seen.count(words) for words in ("inferred", "is unknown.", "linked")] == [1, 1, 1]
     assert seen.count("Overwritten since") == 2
-    assert seen.count("Original text changed") == 2  # the pending ones, which conflict
+    assert seen.count("Original text changed") == 2  # the pending changes conflict
 
 
 ODD_MESSAGES: list[dict[str, Any]] = [
@@ -278,7 +278,7 @@ def test_odd_values_of_a_conversation_are_shown_as_received(talk: ConversationPa
     html = talk.open().html
     seen = text(html)
     for words in (
-        "Arguments depot Halden JSON",  # as the pairs that the text holds
+        "Arguments depot Halden JSON",  # as the pairs in the text
         "Sent as JSON text",
         "depot=Halden",
         'reason": "Timed out',
@@ -374,7 +374,7 @@ def test_a_search_ignores_case_and_accents(talk: ConversationPage, words: str) -
 def test_a_search_renders_only_what_may_hold_the_words(talk: ConversationPage) -> None:
     talk.messages = [message(messageId=f"m{n}", content=f"The **{n}th**") for n in range(50)]
     with cProfile.Profile() as profile:
-        talk.get("?q=30th", **FOUND)
+        talk.get("?q=30th", **MATCHES)
     calls = {key[2]: row[0] for key, row in pstats.Stats(profile).stats.items()}  # type: ignore[attr-defined]
     assert calls["_markdown_shown"] >= 50
     assert calls["visible_text"] == 1
@@ -385,8 +385,8 @@ def test_a_search_by_htmx_returns_the_matches_only(talk: ConversationPage) -> No
         message(content="reefer"),
         message(messageId="b", toolCalls=[call()]),
     ]
-    answer = talk.get("?q=ada", **FOUND)
-    [part] = [e for e in elements(answer.text) if e.attributes.get("id") == "found"]
+    answer = talk.get("?q=ada", **MATCHES)
+    [part] = [e for e in elements(answer.text) if e.attributes.get("id") == "matches"]
     assert part.attributes["data-messages"].split() == ["m2"]
     assert part.attributes["data-calls"] == "m2-1"
     assert b"<html" not in answer.content
@@ -401,7 +401,7 @@ def test_a_search_without_a_match_is_reported(talk: ConversationPage) -> None:
     assert "in 2 messages, including tool calls" in talk.open("?q=zeppelin").text
 
 
-def test_a_middling_result_comes_when_its_fold_is_opened(talk: ConversationPage) -> None:
+def test_a_medium_result_loads_when_opened(talk: ConversationPage) -> None:
     talk.messages = [message(toolCalls=[call(result={"note": "word " * 2_000})])]
     html = talk.open().html
     [fold] = [element for element in elements(html, "details") if "hx-get" in element.attributes]
@@ -485,7 +485,7 @@ NEVER = ("img", "iframe", "object", "embed", "style", "base", "math", "video", "
 
 
 def is_ours(element: Element) -> bool:
-    """Tell whether an element may be on a page of ours, and does nothing that we don't mean."""
+    """Return whether our pages may have an element, and it does nothing unintended."""
     if element.tag in NEVER or "style" in element.attributes:
         return False
     if any(name.startswith("on") for name in element.attributes):
@@ -495,7 +495,7 @@ def is_ours(element: Element) -> bool:
     href = element.attributes.get("href", "")
     if href.startswith(("http:", "https:")):
         return "nofollow" in element.attributes["rel"]
-    return href.startswith(("/", "#", "?", "mailto:")) or not href
+    return href.startswith(("/", "../", "#", "?", "mailto:")) or not href
 
 
 def test_an_export_as_json_is_what_the_service_sent(talk: ConversationPage) -> None:
@@ -589,16 +589,16 @@ def test_changed_messages_are_reported_and_polling_ends(talk: ConversationPage) 
     html = talk.poll().html
     assert "Messages have changed since you opened this page." in text(html)
     assert visible(html) == []
-    assert "hx-get" not in html
+    assert "data-live-url" not in html
 
 
 def test_the_head_is_the_same_on_every_tab(talk: ConversationPage) -> None:
-    """Else the tabs below it jump from one to the other."""
+    """Otherwise the tabs below would jump from page to page."""
     talk.messages = [message()]
     talk.data["pendingChanges"] = [{"changeId": "chg_1", "newValue": "reefer"}]
     tabs = [URL, URL.replace("conversation/", ""), URL.replace("conversation/", "versions/")]
     pages = [talk.client.get(tab).text for tab in tabs]
-    # The overview has the buttons beside its texts.
+    # On the overview, the buttons are beside the texts.
     heads = {text(html.split('id="head"')[1].split('id="head-tools"')[0]) for html in pages}
     assert len(heads) == 1
     published = pages[0].split('id="published-state"')[1].split("</p>")[0]

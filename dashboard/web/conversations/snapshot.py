@@ -1,4 +1,4 @@
-"""The state of a conversation that the browser shows, sent with every poll to find what is new."""
+"""The state of a conversation in the browser. Each poll sends it to find out what is new."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ class ConversationSnapshot:
     line: str
     """The hash of the published line."""
     moved: bool = False
-    """Whether the published line has moved since; the page still shows it at its old place."""
+    """Whether the published line has moved. The page keeps showing it at its old place."""
     failed: bool = False
     """Whether the previous poll failed."""
 

@@ -1,0 +1,1 @@
+"""Pages of comments: the threads of a place, their forms, and the assignees of audiences."""

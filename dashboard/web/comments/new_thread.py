@@ -1,0 +1,111 @@
+"""Read the target of a new thread from a form, and anchor it in the recorded text."""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from django.http import Http404, QueryDict
+
+from dashboard.client import APIError
+from dashboard.comments.anchors import Anchor, anchor_in, quote_of, text_digest
+from dashboard.comments.models import OF_AUDIENCE, TargetKind
+from dashboard.comments.threads import CommentError, ThreadTarget
+from dashboard.ledger.queries.audiences import audience_last_known, version_last_known
+from dashboard.web.comments.subjects import metadata_fields, read_items
+from dashboard.web.comments.talk import place_or_404
+from dashboard.web.ui.query_params import int_param
+from dashboard.web.ui.urls import is_identifier
+
+_DIGEST = re.compile(r"[0-9a-f]{32}")
+
+
+class TextChangedError(CommentError):
+    """The text has changed since the form was shown."""
+
+
+@dataclass(frozen=True)
+class NewThread:
+    target: ThreadTarget
+    anchor: Anchor | None = None
+    digest: str = ""
+    """The digest of the displayed message or change."""
+
+
+def read_new_thread(fields: QueryDict) -> NewThread:
+    """Return the subject of the thread that a form begins.
+
+    The field `place` is required. `kind` defaults to the place itself. Depending on the kind,
+    `object_id`, `version`, `start`, `end` and `digest` are read, too. Raises Http404, or
+    CommentError with a sentence for the user.
+    """
+    place = place_or_404(fields.get("place", ""))
+    # What the user selected in the form: "field metaTitle", or "" for the place itself.
+    about, _, name = fields.get("about", "").partition(" ")
+    if about:
+        fields = fields.copy()
+        fields.update({"kind": about, "object_id": name})
+    kind = fields.get("kind") or place.kind
+    if kind not in TargetKind or (kind in OF_AUDIENCE) != (place.kind == "audience"):
+        raise Http404
+    ids = (place.page_id, place.audience_id)
+    match kind:
+        case TargetKind.PASSAGE:
+            return _passage(ids, fields)
+        case TargetKind.FIELD:
+            return _field(ids, fields)
+        case TargetKind.MESSAGE | TargetKind.CHANGE:
+            return _message(TargetKind(kind), ids, fields)
+        case TargetKind.AUDIENCE:
+            return NewThread(ThreadTarget(TargetKind.AUDIENCE, *ids))
+    [object_id] = [unquote(text) for text in place.place.split(":")[1:]]
+    return NewThread(ThreadTarget(TargetKind(kind), object_id=object_id))
+
+
+def _passage(ids: tuple[str, str], fields: QueryDict) -> NewThread:
+    record = version_last_known(*ids, fields.get("version", ""))
+    if record is None:
+        raise Http404
+    text = record.version.supplementary_context or ""
+    _check_digest(text, fields)
+    start, end = int_param(fields.get("start", "")), int_param(fields.get("end", ""))
+    anchor = anchor_in(text, start, end)
+    if anchor is None:
+        raise CommentError("Select some words of the text first.")
+    version_id, number = record.version_id, record.version_number
+    target = ThreadTarget(TargetKind.PASSAGE, *ids, version_id=version_id, version_number=number)
+    return NewThread(target, anchor)
+
+
+def _field(ids: tuple[str, str], fields: QueryDict) -> NewThread:
+    name = fields.get("object_id", "")
+    record = audience_last_known(*ids)
+    text = metadata_fields(record.audience).get(name) if record else None
+    if text is None:
+        raise CommentError("The service no longer returns this field. Reload the page.")
+    if fields.get("digest"):
+        _check_digest(text, fields)
+    anchor = Anchor(0, len(text), quote_of(text), text_digest(text))
+    return NewThread(ThreadTarget(TargetKind.FIELD, *ids, object_id=name), anchor)
+
+
+def _message(kind: TargetKind, ids: tuple[str, str], fields: QueryDict) -> NewThread:
+    """Return a thread on a message or change. Without a digest, read the conversation for it."""
+    object_id, digest = fields.get("object_id", ""), fields.get("digest", "")
+    if not object_id or not is_identifier(object_id):
+        raise Http404
+    if not _DIGEST.fullmatch(digest):
+        try:
+            item = read_items(*ids).get((kind, object_id))
+        except APIError as error:
+            raise CommentError(f"The conversation can’t be read. {error}") from error
+        if item is None:
+            raise CommentError(f"This {kind} is no longer returned.")
+        digest = item.digest
+    return NewThread(ThreadTarget(kind, *ids, object_id=object_id), digest=digest)
+
+
+def _check_digest(text: str, fields: QueryDict) -> None:
+    if fields.get("digest", "") != text_digest(text):
+        raise TextChangedError(
+            "The text has changed since the page was loaded. Reload it and select the words again."
+        )

@@ -1,0 +1,221 @@
+"""Views of threads: the threads of a place, and the forms that begin or change them."""
+
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.contrib import messages
+from django.http import HttpResponse, JsonResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from dashboard.accounts.permissions import REMOVE_COMMENTS, demand
+from dashboard.comments.mentions import find_names, people
+from dashboard.comments.models import Comment, LineKind, Thread
+from dashboard.comments.queries import threads_of, with_lines
+from dashboard.comments.threads import (
+    CommentError,
+    add_comment,
+    begin_thread,
+    delete_comment,
+    edit_comment,
+    set_open,
+)
+from dashboard.ledger.models.operations import actor_name
+from dashboard.web.comments.new_thread import NewThread, TextChangedError, read_new_thread
+from dashboard.web.comments.subjects import OF_CONVERSATION
+from dashboard.web.comments.talk import Talk, place_or_404, talk_url
+from dashboard.web.ui.forms import forget_unsent_form, resumed_form, sent_form_key
+from dashboard.web.ui.htmx import Request, render_partial, safe_return_url
+
+FORM: dict[str, Any] = {
+    "body": "",
+    "hidden": {},
+    "note": "",
+    "quote": "",
+    "thread": None,
+    "deleted": None,
+}
+"""The defaults of a comment form's context."""
+
+
+@require_GET
+def talk(request: Request) -> HttpResponse:
+    """Show the threads of `?place=`. An open page fetches the partial "talk" again."""
+    place = place_or_404(request.GET.get("place", ""))
+    context = {"place": place, "talk": Talk(place.place, threads_of(place.place))}
+    return render_partial(request, "comments/talk.html", context, parts=("talk",))
+
+
+@require_GET
+def comment_people(request: Request) -> JsonResponse:
+    """Return the names of the users who can be mentioned, without the viewer's."""
+    others = [user for user in people() if user.pk != request.user.pk]
+    return JsonResponse([actor_name(user) for user in others], safe=False)
+
+
+@require_GET
+def thread_detail(request: Request, thread_id: int) -> HttpResponse:
+    """Redirect to a thread on its page. Notifications link here."""
+    thread = get_object_or_404(Thread, pk=thread_id)
+    return redirect(f"{place_or_404(thread.place).path}#thread-{thread.pk}")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def thread_new(request: Request) -> HttpResponse:
+    """Begin a thread; see `read_new_thread` for the fields."""
+    if request.method != "POST":
+        fields = resumed_form(request) or request.GET
+        return _show_new(request, fields)
+    try:
+        new = read_new_thread(request.POST)
+        comment = begin_thread(
+            request.user,
+            new.target,
+            request.POST.get("body", ""),
+            anchor=new.anchor,
+            digest=new.digest,
+            form_key=sent_form_key(request),
+        )
+    except CommentError as error:
+        return _show_new(request, request.POST, error)
+    return _done(request, comment.thread, comment.body)
+
+
+def _show_new(
+    request: Request, fields: QueryDict, error: CommentError | None = None
+) -> HttpResponse:
+    new: NewThread | None = None
+    try:
+        new = read_new_thread(fields)
+    except CommentError as unreadable:
+        error = error or unreadable
+    digest = (new.anchor.digest if new.anchor else new.digest) if new else fields.get("digest", "")
+    names = ("place", "kind", "about", "object_id", "version", "start", "end")
+    kind = new.target.kind if new else ""
+    return _show_form(
+        request,
+        fields.get("place", ""),
+        error,
+        title="New comment",
+        button="Comment" if new else "",
+        body=fields.get("body", ""),
+        hidden={name: fields.get(name) for name in names} | {"digest": digest},
+        quote=new.anchor.quote if new and new.anchor else "",
+        note=f"On a {kind} of the conversation. Its text isn’t stored."
+        if kind in OF_CONVERSATION
+        else "",
+    )
+
+
+def _show_form(
+    request: Request, place: str, error: CommentError | None, **context: Any
+) -> HttpResponse:
+    status = (
+        HTTPStatus.UNPROCESSABLE_ENTITY if error and request.method == "POST" else HTTPStatus.OK
+    )
+    if isinstance(error, TextChangedError):
+        status = HTTPStatus.CONFLICT
+    context = FORM | context | {"place": place_or_404(place), "problem": error or ""}
+    return render(request, "comments/form.html", context, status=status)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def thread_reply(request: Request, thread_id: int) -> HttpResponse:
+    thread = get_object_or_404(Thread, pk=thread_id)
+    if request.method != "POST":
+        fields = resumed_form(request) or request.GET
+        return _show_reply(request, thread, fields.get("body", ""))
+    body = request.POST.get("body", "")
+    try:
+        add_comment(request.user, thread, body, form_key=sent_form_key(request))
+    except CommentError as error:
+        return _show_reply(request, thread, body, error)
+    return _done(request, thread, body)
+
+
+def _show_reply(
+    request: Request, thread: Thread, body: str, error: CommentError | None = None
+) -> HttpResponse:
+    context = {"thread": with_lines([thread])[0], "thread_id": thread.pk, "body": body}
+    return _show_form(request, thread.place, error, title="Reply", button="Reply", **context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def thread_resolve(request: Request, thread_id: int) -> HttpResponse:
+    return _set_open(request, thread_id, is_open=False)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def thread_reopen(request: Request, thread_id: int) -> HttpResponse:
+    return _set_open(request, thread_id, is_open=True)
+
+
+def _set_open(request: Request, thread_id: int, *, is_open: bool) -> HttpResponse:
+    thread = get_object_or_404(Thread, pk=thread_id)
+    if request.method != "POST":
+        return redirect("thread-detail", thread.pk)
+    set_open(request.user, thread, is_open=is_open)
+    return _done(request, thread)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def comment_edit(request: Request, comment_id: int) -> HttpResponse:
+    comment = _comment_or_404(comment_id)
+    form = {"title": "Edit comment", "button": "Save", "thread_id": comment.thread_id}
+    if request.method != "POST":
+        fields = resumed_form(request) or QueryDict()
+        body = fields.get("body", comment.body)
+        return _show_form(request, comment.thread.place, None, body=body, **form)
+    body = request.POST.get("body", "")
+    try:
+        edit_comment(request.user, comment, body)
+    except CommentError as error:
+        return _show_form(request, comment.thread.place, error, body=body, **form)
+    return _done(request, comment.thread, body)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def comment_delete(request: Request, comment_id: int) -> HttpResponse:
+    """Delete the user's own comment, or as an administrator the text of another user's."""
+    comment = _comment_or_404(comment_id)
+    if comment.author_id != request.user.pk:
+        demand(request, REMOVE_COMMENTS)
+    if request.method != "POST":
+        note = "The text can’t be restored. If there are replies, a line shows that it was deleted."
+        context = {"deleted": comment, "thread_id": comment.thread_id, "note": note}
+        title = "Delete comment"
+        return _show_form(request, comment.thread.place, None, title=title, button=title, **context)
+    delete_comment(request.user, comment)
+    messages.success(request, "Comment deleted.")
+    return _done(request, comment.thread)
+
+
+def _comment_or_404(comment_id: int) -> Comment:
+    comments = Comment.objects.select_related("thread", "author").filter(kind=LineKind.COMMENT)
+    comment = get_object_or_404(comments, pk=comment_id, deleted_at=None)
+    comment.names = list(comment.mentions.all())
+    return comment
+
+
+def _done(request: Request, thread: Thread, body: str = "") -> HttpResponse:
+    """Redirect to the threads of the place, and warn of names that match nobody."""
+    forget_unsent_form(request)
+    unknown = find_names(body, people()).unknown if "@" in body else []
+    if unknown:
+        listed = ", ".join(f"@{name}" for name in unknown[:5])
+        messages.warning(request, f"No one was notified of {listed}: there is no such person.")
+    if request.htmx:
+        return redirect(_region_url(request, thread.place))
+    page = safe_return_url(request, "next", place_or_404(thread.place).path)
+    return redirect(f"{page}#thread-{thread.pk}" if thread.pk else page)
+
+
+def _region_url(request: Request, place: str) -> str:
+    """Return the URL of the partial "talk" for the page from which htmx sent the form.
+
+    An audience's page shows its threads beside a text, so its own URL is returned.
+    """
+    page, here = request.htmx.current_url_abs_path or "", place_or_404(place)
+    is_audience_s = here.kind == "audience" and urlsplit(page).path == here.path
+    return page.partition("#")[0] if is_audience_s else talk_url(place)
