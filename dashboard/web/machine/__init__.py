@@ -1,0 +1,1 @@
+"""Settings pages for programs: user tokens, service tokens, and how to connect a program."""
