@@ -8,9 +8,9 @@ from django.db import models
 from dashboard.ledger.models.operations import MAX_ACTOR_NAME
 
 MAX_NOTE = 2000
-"""Characters."""
+"""Maximum length of a note in characters."""
 MIN_DAYS, DEFAULT_DAYS, MAX_DAYS = 1, 7, 30
-"""After which an undecided request expires. Source: our choice."""
+"""Days after which an undecided request expires. Source: our choice."""
 
 
 class ApprovalKind(models.TextChoices):
@@ -27,12 +27,12 @@ class ApprovalRule(models.Model):
     """
 
     covers_publishing = models.BooleanField(default=False)
-    """Versions and releases, always together."""
+    """Whether versions and releases are covered; always both."""
     covers_rollbacks = models.BooleanField(default=False)
     covers_webhooks = models.BooleanField(default=False)
     covers_pages = models.BooleanField(default=False)
     days = models.PositiveSmallIntegerField(default=DEFAULT_DAYS)
-    """After which a request expires."""
+    """Days after which a request expires."""
     changed_at = models.DateTimeField()
     changed_by_name = models.CharField(max_length=MAX_ACTOR_NAME)
 
@@ -70,7 +70,7 @@ class RequestState(models.TextChoices):
     WITHDRAWN = "withdrawn", "Withdrawn"
     EXPIRED = "expired", "Expired"
     VOID = "void", "Approval void"
-    """What was to be approved, or was, has changed: nothing more is sent by it."""
+    """What was requested or approved has changed, so nothing more is sent for it."""
 
 
 class ApprovalRequests(models.QuerySet["ApprovalRequest"]):
@@ -83,22 +83,26 @@ class ApprovalRequest(models.Model):
     state = models.CharField(max_length=16, choices=RequestState, default=RequestState.OPEN)
     title = models.TextField()
     note = models.TextField(blank=True)
-    """For the approver."""
+    """Message for the approver."""
 
     subject = models.JSONField()
-    """All that the approval is bound to. Of a release its note, and per item, in order, the ids of
-    page, audience and version and the digest of its review; else the request as it is sent, and
-    the object before."""
+    """Everything that the approval is bound to. For a release: its note, and for each item in order
+    the ids of page, audience and version and the digest of its review. For other kinds: the request
+    as it is sent, and the object before."""
     digest = models.CharField(max_length=64)
-    """Of the subject."""
+    """Digest of the subject."""
     operation_key = models.CharField(max_length=128, null=True, unique=True)
-    """Of the form that made it, and of the operation that it becomes; null for a release."""
+    """Key of the form that made the request, and of the operation that follows; null for a
+    release."""
 
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
     requested_by_name = models.CharField(max_length=MAX_ACTOR_NAME)
     """The name at that time; it outlives the account."""
+    by_program = models.CharField(max_length=200, blank=True)
+    """Token and program that made the request for them, such as `by token nightly (agent),
+    Claude`."""
     requested_at = models.DateTimeField()
     expires_at = models.DateTimeField()
 
@@ -113,7 +117,7 @@ class ApprovalRequest(models.Model):
     """When it became withdrawn, expired or void."""
     end_reason = models.TextField(blank=True)
     differences = models.JSONField(default=list)
-    """What has changed, of a void one: `[{item, what, then, now}]`, in words."""
+    """Changes that made the request void, in words: `[{item, what, then, now}]`."""
 
     objects = ApprovalRequests.as_manager()
 

@@ -1,6 +1,6 @@
-"""Requests for the approval of another person: made, decided, ended.
+"""Create, decide and end requests for another person's approval.
 
-What is approved, and what follows from it, is up to the caller: a release, a webhook, a page.
+The caller decides what is approved (a release, a webhook, a page) and what follows from it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,8 +24,8 @@ from dashboard.ledger.models import FeedEntry, FeedKind
 from dashboard.ledger.models.operations import actor_name
 
 approval_requested = Signal()
-"""Has the argument `request`, as both below. All are sent by `send_robust`, as those of the ledger,
-in the transaction that records it."""
+"""A request was made. Argument: `approval`, as for the two signals below. All are sent by
+`send_robust`, like those of the ledger, in the transaction that records the event."""
 approval_decided = Signal()
 """It was approved or declined."""
 approval_ended = Signal()
@@ -51,8 +51,12 @@ def create_request(
     note: str,
     user: User,
     operation_key: str | None = None,
+    by_program: str = "",
 ) -> ApprovalRequest:
-    """Record a request. Raises ApprovalError if the note is too long, IntegrityError by its key."""
+    """Record a request.
+
+    Raises ApprovalError if the note is invalid, IntegrityError if the key is taken.
+    """
     now = clock.now()
     with transaction.atomic():
         approval = ApprovalRequest.objects.create(
@@ -64,6 +68,7 @@ def create_request(
             operation_key=operation_key,
             requested_by=user,
             requested_by_name=actor_name(user),
+            by_program=by_program,
             requested_at=now,
             expires_at=expiry(now, current_rule().days),
         )
@@ -83,9 +88,9 @@ def valid_note(note: str) -> str:
 
 
 def valid_emergency_reason(user: User, reason: str) -> str:
-    """Return why a user publishes without an approval, without spacing around it.
+    """Return a user's reason for publishing without an approval, without spacing around it.
 
-    Raises ApprovalError if the user may not, or gives no reason.
+    Raises ApprovalError if the user may not do so, or gives no valid reason.
     """
     if not may_publish_in_an_emergency(user):
         raise ApprovalError("Only administrators can publish without an approval.")
@@ -100,7 +105,7 @@ def valid_emergency_reason(user: User, reason: str) -> str:
 
 @contextmanager
 def locked(approval: ApprovalRequest) -> Iterator[ApprovalRequest]:
-    """Lock an open request for a decision. Raises ApprovalError if it is not open any more."""
+    """Lock an open request for a decision. Raises ApprovalError if it isn't open or has expired."""
     with transaction.atomic():
         approval.refresh_from_db(from_queryset=ApprovalRequest.objects.select_for_update())
         if not approval.is_open:
@@ -115,8 +120,9 @@ def record_decision(
 ) -> None:
     """Record the decision on a request, within `locked`.
 
-    Raises ApprovalError if this user may not decide it, or if `displayed_digest`, of the request
-    that the user saw, is not its digest.
+    `displayed_digest` is the digest of the request that the user saw. Raises ApprovalError if it
+    differs from the request's own, if the user may not decide, or if the note is invalid or
+    missing.
     """
     if problem := person_problem(approval, user):
         raise ApprovalError(problem)
@@ -140,9 +146,10 @@ def end_request(
     reason: str,
     differences: Iterable[Mapping[str, str]] = (),
 ) -> None:
-    """Record that nothing more is sent by a request: it is withdrawn, expired or void.
+    """Record that a request is withdrawn, expired or void, so nothing more is sent for it.
 
-    Nothing if there is none, or it was ended or declined before. `reason` is a sentence.
+    Does nothing if there is no request, or if it was ended or declined before. `reason` is a
+    sentence.
     """
     if approval is None:
         return

@@ -1,7 +1,7 @@
-"""Have a release approved by another person: ask, approve, decline, withdraw; and when it is void.
+"""Request, approve, decline, withdraw and void the approval of a release.
 
-Decisions raise ReleaseError or ApprovalError, and then change nothing. The caller checks
-permissions.
+A decision that isn't possible raises ReleaseError or ApprovalError and changes nothing. The caller
+checks permissions.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +13,7 @@ from django.db import transaction
 
 from dashboard import clock
 from dashboard.approvals.models import ApprovalRequest, ApprovalRule, RequestState
-from dashboard.approvals.requests import end_request, locked, record_decision
+from dashboard.approvals.requests import ApprovalError, end_request, locked, record_decision
 from dashboard.approvals.rule import right_problem, save_rule
 from dashboard.ledger.models.operations import OperationKind, actor_name
 from dashboard.releases.approval_subjects import Plan, needs_approval, request_for, void_for_plan
@@ -22,6 +22,7 @@ from dashboard.releases.decisions import (
     confirm,
     decided_by,
     make_draft,
+    publish,
     require_unsent,
     running_from_now,
     save,
@@ -32,7 +33,7 @@ from dashboard.releases.drafting import decide, state_sentence
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.holding import NOT_SENT, hold
 from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseItem, ReleaseState
-from dashboard.releases.reviewing import ItemReview, compare_review
+from dashboard.releases.reviewing import ItemReview, board_digest, compare_review
 from dashboard.releases.schedules import ScheduledMoment
 
 RULE_ON = "The approval rule was turned on after it was scheduled. It needs an approval now."
@@ -46,12 +47,13 @@ def request_approval(
     *,
     moment: ScheduledMoment | None = None,
     publishes_others: bool = False,
+    by_program: str = "",
 ) -> ApprovalRequest:
     """Ask another person to approve a release, or the rest of a held one; return the request.
 
-    Its note is the release's. Once approved it is published, or at the moment if there is one.
-    An earlier request or approval is void then. `entered_count`, `displayed_digest` and
-    `publishes_others` as in `decisions.publish`.
+    The request has the release's note. Once approved, the release is published at `moment`, or at
+    once. The new request voids an earlier request or approval. `entered_count`, `displayed_digest`
+    and `publishes_others` are as in `decisions.publish`.
     """
     with decide(release, ReleaseState.DRAFT, ReleaseState.SCHEDULED, ReleaseState.HELD):
         if moment:
@@ -68,17 +70,17 @@ def request_approval(
             publishes_others=publishes_others,
             needs_check=False,
         )
-        approval = request_for(release, user)
+        approval = request_for(release, user, by_program)
         save(release, approval=approval)
         save(release, wake_at=waiting_until(release))
     return approval
 
 
 def request_as_read(release: Release) -> datetime:
-    """Request the approval of a locked rollback in its owner's name, once all of it is read.
+    """Request the approval of a locked rollback for its owner, once all items are read.
 
-    It is held instead if nothing of it can be sent, or its owner may no longer publish. Returns the
-    time of its next step.
+    Holds it instead if no item can be sent, or its owner may not publish. Returns the time of the
+    next step.
     """
     owner = release.owner
     if problem := right_problem(owner, release.owner_name, OperationKind.PUBLISH_VERSION):
@@ -99,7 +101,7 @@ def requested_by(release: Release, user: User) -> ApprovalRequest | None:
 
 
 def approve(approval: ApprovalRequest, user: User, *, note: str, displayed_digest: str) -> None:
-    """Approve a release exactly as reviewed: a worker checks it once more, and sends it.
+    """Approve a release exactly as reviewed. A worker checks it once more before it sends it.
 
     `displayed_digest` is the digest of the request on the page where the user decided.
     """
@@ -121,6 +123,24 @@ def decline(approval: ApprovalRequest, user: User, *, note: str, displayed_diges
         _give_back(release, f"{actor_name(user)} declined it.")
 
 
+def publish_own(
+    approval: ApprovalRequest, user: User, entered_count: str, displayed_digest: str
+) -> None:
+    """Publish a release from the user's own request, if no rule needs another person.
+
+    `displayed_digest` is the digest of the request on the page. `entered_count` is as in
+    `decisions.publish`.
+    """
+    with _decision(approval) as release:
+        if approval.requested_by != user or needs_approval(release):
+            raise ApprovalError("It needs the approval of another person. Nothing was sent.")
+        if displayed_digest != approval.digest:
+            raise ApprovalError("This isn’t the request that you opened. Review it again.")
+        end_request(approval, RequestState.WITHDRAWN, f"{actor_name(user)} published it.")
+        make_draft(release)
+        publish(release, user, entered_count, board_digest(release))
+
+
 def withdraw(approval: ApprovalRequest, user: User) -> None:
     with _decision(approval) as release:
         reason = f"{actor_name(user)} withdrew the request."
@@ -128,8 +148,17 @@ def withdraw(approval: ApprovalRequest, user: User) -> None:
         _give_back(release, reason)
 
 
+def void_request(approval: ApprovalRequest, reason: str) -> None:
+    with _decision(approval) as release:
+        end_request(approval, RequestState.VOID, reason)
+        _give_back(release, reason)
+
+
 def hold_unapproved(release: Release) -> datetime | None:
-    """Hold a locked release that was not approved in time; return the time of its next step."""
+    """Hold a locked release that was not approved in time.
+
+    Returns the time of its next step, or None while there is time left.
+    """
     now = clock.now()
     if now < waiting_until(release):
         return None
@@ -159,9 +188,9 @@ def approval_differences(
 
 
 def change_rule(user: User, rule: ApprovalRule) -> list[Release]:
-    """Put a rule in force; hold and return what is scheduled without an approval it needs.
+    """Put a rule in force; hold and return scheduled releases that lack an approval it needs.
 
-    What is being sent is held by the worker before the next call. Nothing if it is in force.
+    A worker holds running releases before the next call. A rule in force already holds nothing.
     """
     with transaction.atomic():
         held = held_by(rule) if save_rule(rule, user) else []
@@ -172,14 +201,14 @@ def change_rule(user: User, rule: ApprovalRule) -> list[Release]:
 
 
 def held_by(rule: ApprovalRule) -> list[Release]:
-    """Return what is scheduled without an approval, and needs one by a rule; lock it."""
+    """Lock and return the scheduled releases that have no approval but need one by a rule."""
     scheduled = Release.objects.select_for_update().filter(state=ReleaseState.SCHEDULED)
     return [release for release in scheduled.filter(approval=None) if needs_approval(release, rule)]
 
 
 @contextmanager
 def _decision(approval: ApprovalRequest) -> Iterator[Release]:
-    """Lock the release of an open request, then the request, in this order like a worker."""
+    """Lock the release of an open request, then the request: the same order as a worker."""
     release = approval.releases.first()
     if release is None:
         raise ReleaseError("This release no longer exists. Nothing was changed.")
@@ -190,7 +219,7 @@ def _decision(approval: ApprovalRequest) -> Iterator[Release]:
 
 
 def _give_back(release: Release, reason: str) -> None:
-    """Let a locked release be changed again: as a draft, or held if a part of it was sent."""
+    """Make a locked release editable again: a draft, or held if some items were sent."""
     if release.items.exclude(state__in=NOT_SENT).exists():
         wake_at = hold(release, HoldKind.NOT_APPROVED, reason)
         save(release, state=ReleaseState.HELD, wake_at=wake_at)

@@ -1,4 +1,4 @@
-"""What an approval of a release is bound to, and whether it may be sent by it."""
+"""What an approval of a release covers, and whether the release may be sent with it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseSt
 from dashboard.releases.reviewing import light_items
 
 LEFT_OUT = (ItemState.HELD, ItemState.CANCELED)
-"""States of items that are not, or no longer, part of what is approved."""
+"""States of items that the approval doesn't cover."""
 UNSENT = (ItemState.WAITING, ItemState.HELD)
 OTHER_TIME = "It was approved for another time. Sending it at this one needs another approval."
 OTHER_OPTION = (
@@ -33,15 +33,15 @@ OTHER_OPTION = (
 
 
 class Plan(NamedTuple):
-    """When a release is sent and how, which is part of what is approved."""
+    """When and how a release is sent. An approval covers it."""
 
     due_at: datetime | None = None
-    """None for at once."""
+    """None to send at once."""
     publishes_others: bool = False
 
 
 def subject_of(release: Release, plan: Plan | None = None) -> dict[str, Any]:
-    """Return all that an approval of a release is bound to, by a plan or the one on record."""
+    """Return what an approval of a release covers, with this plan or the recorded one."""
     plan = plan or Plan(release.due_at, release.publishes_others)
     items = release.items.exclude(state__in=LEFT_OUT)
     columns = ("page_id", "audience_id", "version_id", "digest")
@@ -53,7 +53,7 @@ def subject_of(release: Release, plan: Plan | None = None) -> dict[str, Any]:
     }
 
 
-def request_for(release: Release, user: User) -> ApprovalRequest:
+def request_for(release: Release, user: User, by_program: str = "") -> ApprovalRequest:
     """Record a request to approve a locked release as it is planned now.
 
     Raises ApprovalError if its note is too long.
@@ -64,6 +64,7 @@ def request_for(release: Release, user: User) -> ApprovalRequest:
         subject=subject_of(release),
         note=release.note,
         user=user,
+        by_program=by_program,
     )
 
 
@@ -80,7 +81,7 @@ def title_of(release: Release) -> str:
 
 
 def void_for_plan(release: Release, plan: Plan, reason: str) -> None:
-    """Void the request or approval of a locked release, if it has one, as its plan changes."""
+    """Void the request or approval of a locked release, if any, because its plan changes."""
     if approval := release.approval:
         differences = plan_differences(approval.subject, subject_of(release, plan))
         end_request(approval, RequestState.VOID, reason, differences)
@@ -125,10 +126,10 @@ def needs_approval(release: Release, rule: ApprovalRule | None = None) -> bool:
 
 
 def release_refusal(release: Release, plan: Plan | None = None) -> str:
-    """Return why a release may not be sent for want of an approval, in a sentence, or "".
+    """Return a sentence on which approval a release lacks; "" if it may be sent.
 
-    `plan` is how it is to be sent, if other than on record. An approval that was requested counts
-    also when the rule does not need it.
+    `plan` replaces the recorded plan. An approval that was requested must be valid even if the
+    rule doesn't need one.
     """
     if release.emergency_reason:
         return ""
@@ -141,9 +142,9 @@ def release_refusal(release: Release, plan: Plan | None = None) -> str:
 @dataclass(frozen=True)
 class ReleaseApproval:
     is_needed: bool
-    """Whether the next decision can only be to ask another person."""
+    """Whether the viewer must request an approval."""
     may_skip: bool
-    """Whether the viewer may publish it all the same, with a reason."""
+    """Whether the viewer may publish without it, with a reason."""
 
 
 def approval_of(release: Release, viewer: User, *, for_schedule: bool = False) -> ReleaseApproval:

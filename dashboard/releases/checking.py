@@ -30,11 +30,19 @@ from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import OPEN
 from dashboard.ledger.queries.audiences import live_publications, rolled_back_versions
 from dashboard.operations.checking import PublishTarget, snapshot_version
-from dashboard.operations.publish_preflight import Finding, FoundPage, PendingChanges, Severity
+from dashboard.operations.publish_preflight import (
+    Finding,
+    PageReading,
+    PendingChanges,
+    Severity,
+    VersionVerdicts,
+)
 from dashboard.operations.publish_review import read_and_record_page, read_pending_changes
 from dashboard.releases.drafting import CHECKED_STATES
 from dashboard.releases.models import ItemState, Release, ReleaseItem, add_to_feed
 from dashboard.releases.reviewing import ItemReview, changes_since, review_item, stopped_review
+from dashboard.review.decisions import rejections
+from dashboard.review.verdicts import verdicts_of
 from dashboard.service.client import Result, publishing_client, run_concurrently
 from dashboard.service.reading import ReadResult, find_audience, read_audiences
 from dashboard.text_diff import compare_texts
@@ -44,12 +52,12 @@ T = TypeVar("T")
 
 MAX_PARALLEL_CALLS = 5
 PROGRESS_INTERVAL_S = 2.0
-"""Between two reports of progress."""
+"""Time between two reports of progress."""
 
 _SILENT = (NoResponseError, ServerError, RateLimitedError, AuthenticationError)
-"""Errors of a page's reading that prove nothing about the page."""
+"""Errors from reading a page that say nothing about the page."""
 _SILENT_FOR_ALL = (ConnectError, RateLimitedError, AuthenticationError)
-"""Errors of a conversation's reading that other calls would meet, too."""
+"""Errors from reading a conversation that other calls would also raise."""
 
 
 def check_release(release: Release, claim: Claim[Release] | None = None) -> None:
@@ -102,7 +110,9 @@ def read_items(
     for item, response in zip(readable, _call_all(calls, progress), strict=True):
         if isinstance(response.error, _SILENT_FOR_ALL):
             raise response.error
-        conversations[item.pk] = read_pending_changes(response.get)
+        # Without the texts: there are up to 500.
+        changes = read_pending_changes(response.get)
+        conversations[item.pk] = replace(changes, conversation=None)
     recorded = _Recorded(readable)
     reviews = {}
     for item in items:
@@ -154,10 +164,10 @@ class _Response:
 
 @dataclass(frozen=True)
 class _PageReading:
-    page: FoundPage
+    page: PageReading
     audiences: ReadResult[ListEnvelope[Audience]] | None = None
     stop: Finding | None = None
-    """Why none of its audiences can be published; there are audiences otherwise."""
+    """Why none of its audiences can be published; if None, `audiences` is set."""
 
 
 class _Recorded:
@@ -174,12 +184,19 @@ class _Recorded:
         keys = [(item.page_id, item.audience_id) for item in items]
         self._live = live_publications(keys)
         self._taken_back_by = rolled_back_versions(keys)
+        self._rejections = rejections(keys)
+        self._verdicts = verdicts_of(keys)
 
     def open_publishes(self, item: ReleaseItem) -> list[Operation]:
         return self._publishes.get((item.page_id, item.audience_id), [])
 
     def taken_back_by(self, item: ReleaseItem) -> Publication | None:
         return self._taken_back_by.get((item.page_id, item.audience_id, item.version_id))
+
+    def verdicts(self, item: ReleaseItem) -> VersionVerdicts:
+        key = (item.page_id, item.audience_id)
+        rejection = self._rejections.get((*key, item.version_id))
+        return VersionVerdicts(rejection, self._verdicts.get(key, []))
 
     def published_by(self, item: ReleaseItem, live: AudienceVersion) -> str:
         publication = self._live.get((item.page_id, item.audience_id))
@@ -264,6 +281,7 @@ def _review(
         pending_change_ids=None if changes.ids is None else [*changes.ids],
         others_in_flight=others,
         taken_back_by=recorded.taken_back_by(item),
+        verdicts=recorded.verdicts(item),
         more=more,
         is_list_complete=not page_reading.audiences.value.has_more,
     )

@@ -1,4 +1,4 @@
-"""Follow what a release has sent, and compare what waits, by the lists of their pages."""
+"""Follow sent items and compare waiting ones, using the audience lists of their pages."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -24,23 +24,24 @@ from dashboard.operations.checking import (
     settle_from_snapshot,
     snapshot_version,
 )
-from dashboard.operations.publish_preflight import FoundPage, PendingChanges
+from dashboard.operations.publish_preflight import PageReading, PendingChanges
 from dashboard.operations.publish_progress import POLLING_PERIOD, Stage, publish_progress
 from dashboard.releases.checking import MAX_PARALLEL_CALLS
 from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
 from dashboard.releases.reviewing import changes_since, review_item
 from dashboard.service.client import publishing_client, run_concurrently
 from dashboard.service.reading import ReadResult, find_audience, read_audiences
+from dashboard.webhooks.hints import followed_pages
 
 MAX_READ_AGE = timedelta(seconds=5)
-"""Of the list that has an item in progress."""
+"""Maximum age of the last read of an item in progress."""
 MAX_CHECK_AGE = timedelta(seconds=3)
-"""Of the check of all that was reviewed of an item, when that is sent."""
+"""Maximum age of an item's full check when it is sent."""
 MAX_CHECKED = 10
-"""Items that are checked together. Those of a page share two calls."""
+"""Items checked together. Items on the same page share two calls."""
 
 KEY_REJECTED, TOO_MANY_REQUESTS = 401, 429
-"""Statuses about the key and the time, not the version: it is sent again later."""
+"""Status codes that don't concern the version, so it is sent again later."""
 
 FOLLOWED = (ItemState.IN_PROGRESS, ItemState.UNKNOWN)
 """States of items that may still change at the service."""
@@ -49,7 +50,7 @@ Listing: TypeAlias = ReadResult[ListEnvelope[Audience]]
 
 
 def is_followed(item: ReleaseItem, now: datetime) -> bool:
-    """Return whether an item is in progress, or unknown and not read since then or a change."""
+    """Return whether an item is in progress, or unknown and due for another read."""
     if item.state != ItemState.UNKNOWN:
         return item.state == ItemState.IN_PROGRESS
     is_read = item.checked_at and item.settled_at and item.checked_at > item.settled_at
@@ -65,19 +66,31 @@ def given_up() -> tuple[ItemState, str]:
 
 
 def pages_to_read(items: Iterable[ReleaseItem]) -> list[str]:
-    """Return the pages of items in progress to read now, those read longest ago first."""
+    """Return the pages of followed items that are due for a read, oldest read first.
+
+    Leaves out the items in progress whose pages the worker reads for open tabs: it wakes the
+    release when one has changed.
+    """
     now = clock.now()
     due = [item for item in items if is_followed(item, now) and _is_stale(item, now)]
+    read_for_tabs = followed_pages({item.page_id for item in due}, now) if due else {}
+    due = [item for item in due if item.page_id not in read_for_tabs or _needs_read(item, now)]
     due.sort(key=lambda item: item.checked_at.timestamp() if item.checked_at else 0)
     return list(dict.fromkeys(item.page_id for item in due))[:MAX_PARALLEL_CALLS]
+
+
+def _needs_read(item: ReleaseItem, now: datetime) -> bool:
+    """Return whether a release must read an item's page itself."""
+    is_known = item.state == ItemState.IN_PROGRESS and item.checked_at is not None
+    return not is_known or _is_changed(item) or is_given_up(item, now)
 
 
 def items_to_check(items: Sequence[ReleaseItem]) -> list[ReleaseItem]:
     """Return the items to check again before the next one is sent; none if its check is recent.
 
-    After an unknown outcome, the next item is checked however recent that is: a service that is
-    silent shows by one check. As many are checked together as were just sent within the age of a
-    check, and one more: the check of any other would be too old once it is its turn.
+    After an unknown outcome, the next item is checked even if its check is recent, to find out
+    whether the service responds. The batch is one larger than the number of items sent within
+    MAX_CHECK_AGE. The checks of further items would expire before their turn.
     """
     now = clock.now()
     waiting = [item for item in items if item.state == ItemState.WAITING]
@@ -99,7 +112,7 @@ def _is_stale(item: ReleaseItem, now: datetime, max_age: timedelta = MAX_READ_AG
 def _is_changed(item: ReleaseItem) -> bool:
     """Return whether the ledger has changed since an item was read.
 
-    That is no verdict, but a reason to read it now.
+    This only means that it should be read now.
     """
     return bool(item.changed_at and item.checked_at and item.changed_at >= item.checked_at)
 
@@ -114,9 +127,9 @@ def audience_changed() -> Q:
 
 
 def unknown_and_changed() -> QuerySet[ReleaseItem]:
-    """Return the unknown items whose operation was settled, or whose audience changed, since then.
+    """Return unknown items whose operation was settled or audience changed since the last check.
 
-    Also of releases that have ended. While a worker acts on a release, its items wait.
+    Includes items of ended releases. Excludes releases that a worker has claimed.
     """
     is_new = Q(changed_at=None) | Q(changed_at__lt=F("checked_at"))
     is_settled = Q(operation__settled_at__gt=F("checked_at"))
@@ -144,13 +157,13 @@ def _live_in_state(state: ItemState) -> QuerySet[ReleaseItem]:
 
 
 def wake_releases(items: QuerySet[ReleaseItem], now: datetime) -> None:
-    """Let releases follow these items now, as they have changed.
+    """Wake the releases of these changed items.
 
-    A release that a worker is acting on, or that is paused, keeps its time.
+    A release that is claimed or paused keeps its time.
     """
     for release_id in sorted(set(items.order_by().values_list("release_id", flat=True))):
         with transaction.atomic():
-            # The release first, as a worker locks them.
+            # Lock the release before its items, in the same order as a worker.
             release = Release.objects.select_for_update().filter(pk=release_id).first()
             items.filter(release=release_id).update(changed_at=now)
             is_asleep = release and not (release.worker_id or release.pause_reason)
@@ -234,7 +247,7 @@ def message_of(operation: Operation | None) -> str:
 
 
 def listed_change(item: ReleaseItem, listing: Listing | None) -> str:
-    """Return how an item differs from its review, as far as its page's list shows; "" if not."""
+    """Return how an item differs from its review, by its page's list; "" if it doesn't."""
     if listing is None:
         return "This page no longer exists."
     target = PublishTarget(item.page_id, item.audience_id, item.version_id)
@@ -246,7 +259,7 @@ def listed_change(item: ReleaseItem, listing: Listing | None) -> str:
     review = review_item(
         reading,
         snapshot_version(target, reading).version,
-        page=FoundPage(page.page if page else None),
+        page=PageReading(page.page if page else None),
         pending=PendingChanges(None if ids is None else len(ids)),
         pending_change_ids=ids,
         is_list_complete=not listing.value.has_more,

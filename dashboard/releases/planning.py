@@ -1,12 +1,14 @@
-"""Which versions can be put into a release, as last known, and which are in one already."""
+"""Which last known versions can be added to a release, and which are already in one."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from datetime import datetime
+from typing import Any, NamedTuple, TypeAlias
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 
+from dashboard.compiled_query import CompiledQuery
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.models import AudienceRecord, VersionRecord
 from dashboard.ledger.models.objects import IN_FLIGHT
@@ -138,43 +140,52 @@ PLANNED = (
 """States of releases that a person decided to publish, and whose versions may still be sent."""
 
 
-def planned_publishes(page_ids: Iterable[str]) -> dict[AudienceKey, list[Any]]:
+class PlannedPublish(NamedTuple):
+    """A version that waits in a release; one without `due_at` is not scheduled."""
+
+    page_id: str
+    audience_id: str
+    version_id: str
+    version_number: int
+    release_id: int
+    release_name: str
+    release_state: str
+    owner_name: str
+    note: str
+    due_at: datetime | None
+    time_zone: str
+
+
+def planned_publishes(page_ids: Iterable[str]) -> dict[AudienceKey, list[PlannedPublish]]:
     """Return the versions on these pages that wait in a release, by audience; one query.
 
-    The next one due comes first. Each has the `release_id`, `release_name`, `release_state`,
-    `owner_name`, `note`, `due_at`, `time_zone`, `version_id` and `version_number`; one without
-    `due_at` is not scheduled.
+    The next one due comes first.
     """
-    rows = (
-        ReleaseItem.objects.filter(
-            page_id__in=set(page_ids), state=ItemState.WAITING, release__state__in=PLANNED
-        )
-        .annotate(
-            release_name=F("release__name"),
-            release_state=F("release__state"),
-            owner_name=F("release__owner_name"),
-            note=F("release__note"),
-            due_at=F("release__due_at"),
-            time_zone=F("release__time_zone"),
-        )
-        .order_by(F("release__due_at").asc(nulls_first=True), "release_id")
-        .values_list(
-            *("page_id", "audience_id", "version_id", "version_number", "release_id"),
-            *("release_name", "release_state", "owner_name", "note", "due_at", "time_zone"),
-            named=True,
-        )
-    )
-    planned: dict[AudienceKey, list[Any]] = {}
-    for row in rows:
+    planned: dict[AudienceKey, list[PlannedPublish]] = {}
+    for row in _PLANNED_PUBLISHES.rows([*set(page_ids)]):
         planned.setdefault((row.page_id, row.audience_id), []).append(row)
     return planned
+
+
+def _planned_publishes(page_ids: Sequence[str]) -> "QuerySet[ReleaseItem, Any]":
+    items = ReleaseItem.objects.filter(
+        page_id__in=page_ids, state=ItemState.WAITING, release__state__in=PLANNED
+    )
+    columns = ("name", "state", "owner_name", "note", "due_at", "time_zone")
+    return items.order_by(F("release__due_at").asc(nulls_first=True), "release_id").values_list(
+        *("page_id", "audience_id", "version_id", "version_number", "release_id"),
+        *(f"release__{column}" for column in columns),
+    )
+
+
+_PLANNED_PUBLISHES = CompiledQuery(PlannedPublish._make, _planned_publishes)
 
 
 def releases_of_operations(operation_ids: Iterable[int]) -> dict[int, Any]:
     """Return the item by which each operation was sent, by the operation's key; one query.
 
-    Each has the `release_id`, `release_name` and `position`. An operation of no release is left
-    out; of one that several releases followed, the first counts.
+    Each has the `release_id`, `release_name` and `position`. Operations without a release are left
+    out. If several releases followed an operation, the first counts.
     """
     items = ReleaseItem.objects.filter(operation__in=list(operation_ids)).order_by("-pk")
     rows = items.annotate(release_name=F("release__name")).values_list(

@@ -1,6 +1,6 @@
-"""What a person reviews of an item, and what has changed since. Pure, but for two queries.
+"""What a person reviews in an item, and what changed since. Pure except for two queries.
 
-Read and recorded in `checking.py`.
+`checking.py` reads and records it.
 """
 
 import hashlib
@@ -13,10 +13,12 @@ from dashboard.contract.audiences import AudienceVersion, VersionStatus
 from dashboard.contract.pages import PageItem
 from dashboard.ledger.models import Publication
 from dashboard.operations.publish_preflight import (
+    NO_VERDICTS,
     Finding,
-    FoundPage,
+    PageReading,
     PendingChanges,
     Severity,
+    VersionVerdicts,
     findings,
 )
 from dashboard.operations.publish_review import page_status, reviewed_digest, reviewed_fields
@@ -27,7 +29,7 @@ from dashboard.service.reading import AudienceLookup, ReadResult
 @dataclass(frozen=True)
 class ItemReview:
     version: AudienceVersion | None
-    """None if the service did not return it and it is not recorded."""
+    """None if the service did not return it and it isn't recorded."""
     live: AudienceVersion | None
     latest: AudienceVersion | None
     page_status: str
@@ -37,11 +39,11 @@ class ItemReview:
     findings: list[Finding] = field(default_factory=list)
     """The most severe first."""
     live_by: str = ""
-    """Who published the live version from here, if it is another than at the last review."""
+    """Name of the user who published the live version with Pressroom; "" if none is recorded."""
 
     @property
     def digest(self) -> str:
-        """A hash of all that was reviewed but findings, which are compared by their headlines."""
+        """Hash of the reviewed content without the findings; those are compared by headline."""
         return reviewed_digest(
             self.version,
             self.live,
@@ -65,18 +67,19 @@ def review_item(
     reading: ReadResult[AudienceLookup],
     version: AudienceVersion | None,
     *,
-    page: FoundPage,
+    page: PageReading,
     pending: PendingChanges,
     pending_change_ids: list[str] | None,
     others_in_flight: Iterable[int | None] = (),
     taken_back_by: Publication | None = None,
+    verdicts: VersionVerdicts = NO_VERDICTS,
     more: Iterable[Finding] = (),
     is_list_complete: bool = True,
 ) -> ItemReview:
     """Return the review of an item from what was read.
 
-    The findings are those of a single publish, and `more`. Also, a canceled version stops the
-    item, and so does an audience that a complete list does not have.
+    It has the findings of a single publish, and `more`. A canceled version stops the item. So does
+    an audience that is missing from a complete list.
     """
     audience = reading.value.audience
     unexpected = findings(
@@ -86,6 +89,7 @@ def review_item(
         pending=pending,
         others_in_flight=others_in_flight,
         taken_back_by=taken_back_by,
+        verdicts=verdicts,
     )
     stops = []
     if is_list_complete and not reading.value.listed:
@@ -95,7 +99,7 @@ def review_item(
     if version and version.status == VersionStatus.CANCELLED:
         stops.append(Finding(Severity.STOP, canceled, "It can’t be published.", "versions"))
     if stops:
-        # The findings that say the same less severely.
+        # Drop the milder findings that say the same.
         milder = (canceled, "This audience isn’t in the service’s list.")
         unexpected = [finding for finding in unexpected if finding.headline not in milder]
     return ItemReview(
@@ -125,9 +129,9 @@ def stopped_review(item: ReleaseItem, stop: Finding, *, page: PageItem | None) -
 
 
 def changes_since(item: ReleaseItem, review: ItemReview) -> str:
-    """Return how a review differs from the one on record, in a sentence; "" if it does not.
+    """Return a sentence on how a review differs from the recorded one; "" if it doesn't.
 
-    A stop counts as a difference, and so does a risk that no person has seen; a note does not.
+    A stop counts as a difference, and so does a new risk. A note doesn't.
     """
     if not item.digest:
         return "It was never checked."
@@ -144,10 +148,10 @@ def changes_since(item: ReleaseItem, review: ItemReview) -> str:
 
 
 def changes_since_planned(item: ReleaseItem, review: ItemReview) -> str:
-    """Return how a rollback without a review differs from its plan; "" if it does not.
+    """Return a sentence on how an unreviewed rollback differs from its plan; "" if it doesn't.
 
-    It has changed if another version is live, or the text of the version differs. A risk that is
-    found is recorded, and holds nothing.
+    It differs if it has a stop, another version is live, or the version's content changed. Risks
+    hold nothing.
     """
     if review.stop:
         return review.stop.sentence
@@ -286,7 +290,7 @@ def _compared(name: str, then: str, now: str) -> ComparedField:
 
 
 def _was_archived(item: ReleaseItem) -> bool:
-    """Return whether the audience was archived at the review, which only the digest tells."""
+    """Return whether the audience was archived at the review. Only the digest records it."""
     return item.digest == reviewed_digest(
         item.version,
         item.live_version,

@@ -1,4 +1,4 @@
-"""A release that needs the approval of another person: it is sent exactly as approved, or not."""
+"""A release that needs another person's approval is sent exactly as approved, or not at all."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -57,7 +57,7 @@ def rule(db: None) -> ApprovalRule:
 
 @dataclass
 class Story:
-    """Paula requests approvals of releases, and Peter, another publisher, decides on them."""
+    """Paula requests approval of releases, and Peter, another publisher, decides."""
 
     service: PublishingAudiences
     paula: User
@@ -65,7 +65,7 @@ class Story:
     clock: Clock
 
     def ask(self, count: int = 1, *, hours: int = 0) -> ApprovalRequest:
-        """Request the approval of a checked release of so many new audiences."""
+        """Request approval of a checked release of `count` new audiences."""
         release = checked(self.service, self.paula, count)
         moment = in_hours(hours) if hours else None
         return approval_requests.request_approval(
@@ -108,7 +108,7 @@ def checked(service: PublishingAudiences, user: User, count: int = 1) -> Release
 def ask_for(
     service: PublishingAudiences, user: User, keys: list[tuple[str, str]]
 ) -> ApprovalRequest:
-    """Ask for the approval of a checked release of these audiences, in this order."""
+    """Request approval of a checked release of these audiences, in this order."""
     release = create_release(name="", note="", audiences=keys, user=user)
     check_release(release)
     return approval_requests.request_approval(release, user, "", board_digest(release))
@@ -133,7 +133,7 @@ def test_an_approved_release_is_sent_for_its_requester(story: Story) -> None:
     assert set(sent) == {("paula", approval.pk, Outcome.ACCEPTED)}
 
 
-def test_nothing_is_sent_while_nobody_has_approved(story: Story) -> None:
+def test_nothing_is_sent_before_approval(story: Story) -> None:
     release = story.ask(2).releases.get()
     story.work(release, minutes=60)
     assert (release.state, story.service.sent) == (ReleaseState.WAITING_FOR_APPROVAL, [])
@@ -170,7 +170,7 @@ CHANGES: dict[str, tuple[str, Callable[[PublishingAudiences], object]]] = {
 @pytest.mark.matrix
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("before_approval", [True, False])
-def test_whatever_changes_voids_the_approval_and_says_what(
+def test_any_change_voids_the_approval_and_is_named(
     story: Story, *, change: str, before_approval: bool
 ) -> None:
     what, make = CHANGES[change]
@@ -228,7 +228,7 @@ def test_a_version_is_fully_checked_before_it_is_sent(
     story: Story, *, change: str, is_approved: bool
 ) -> None:
     def is_slow(service: PublishingAudiences, key: Any, version_id: str) -> httpx.Response:
-        # The next version changes only after the first check, while this one is published.
+        # The next version changes after the first check, while this one is being published.
         story.clock.advance(3)
         CHANGES[change][1](service)
         return accepts(service, key, version_id)
@@ -260,7 +260,7 @@ def test_a_recent_check_is_not_repeated(story: Story) -> None:
     story.work(release, minutes=0.5)
     assert len(story.service.sent) == 9
     conversations = sum(path.endswith("/messages") for path in story.service.paths)
-    # Nine at first; then, every three seconds, as many as fit into three.
+    # Nine at first. Then every three seconds as many as are sent in three seconds.
     assert conversations == 9 + 3 + 3
 
 
@@ -400,7 +400,7 @@ def test_who_may_not_approve_does_not(
     assert (state_of(approval), story.service.sent) == (RequestState.VOID, [])
 
 
-def test_nobody_approves_their_own_request(story: Story) -> None:
+def test_owners_cannot_approve_their_own_request(story: Story) -> None:
     with pytest.raises(ApprovalError, match="your own"):
         story.approve(story.ask(), story.paula)
 
@@ -536,7 +536,7 @@ def test_no_decision_replaces_an_approval(story: Story, how: str) -> None:
     assert story.service.sent == []
 
 
-def test_a_stopped_release_goes_on_by_the_same_approval(story: Story) -> None:
+def test_a_stopped_release_continues_with_its_approval(story: Story) -> None:
     release = story.approve(story.ask(3))
     decisions.stop(release, story.paula)
     story.work(release)
@@ -571,7 +571,7 @@ def test_an_emergency_ends_with_the_role_of_administrator(story: Story, ada: Use
     release = checked(story.service, ada)
     decisions.publish(release, ada, "", board_digest(release), emergency_reason="Wrong price")
     ada.groups.remove(Group.objects.get(name="Administrators"))
-    # It is tried again every five seconds.
+    # It is retried every five seconds.
     story.work(release, minutes=0.5)
     item = release.items.get()
     assert "ada may not publish without an approval." in item.reason + release.hold_reason

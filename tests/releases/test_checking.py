@@ -1,7 +1,8 @@
-"""A check reads the service, and says what differs from what was reviewed."""
+"""A check reads the service and reports what differs from the reviewed state."""
 
 import time
 from datetime import timedelta
+from threading import Barrier
 from typing import Any
 
 import httpx
@@ -26,7 +27,7 @@ KEY = ("page_1", "aud_1")
 
 
 def change_of(release: Release) -> str:
-    """Read the only item again, and return how it differs from what was reviewed."""
+    """Read the only item again; return how it differs from the reviewed state."""
     item = release.items.get()
     return changes_since(item, read_items([item])[item.pk])
 
@@ -275,9 +276,7 @@ def test_what_was_sent_is_not_checked_again(draft: Draft, service: ManyAudiences
     assert not any("aud_1/messages" in path for path in service.paths)
 
 
-def test_a_check_that_comes_after_the_decision_changes_nothing(
-    draft: Draft, service: ManyAudiences
-) -> None:
+def test_a_check_after_the_decision_changes_nothing(draft: Draft, service: ManyAudiences) -> None:
     release = draft(1)
     before = list(release.items.values())
     _another_live(service)
@@ -338,7 +337,7 @@ def test_progress_is_reported_while_a_call_takes_long(
 def test_a_check_ends_if_progress_can_not_be_reported(
     draft: Draft, service: ManyAudiences, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The worker has lost its claim: another one is at it."""
+    """The worker has lost its claim to another one."""
     release = draft(2)
     monkeypatch.setattr(checking, "PROGRESS_INTERVAL_S", 0.0)
 
@@ -353,7 +352,9 @@ def test_a_check_ends_if_progress_can_not_be_reported(
 def test_400_items_need_one_list_and_parallel_calls(
     service: ManyAudiences, paula: User, settings: Any
 ) -> None:
-    keys = service.add(400)
+    keys, together = service.add(400), Barrier(MAX_PARALLEL_CALLS)
+    # Each read of a conversation waits for the others that may run beside it.
+    service.before = lambda: service.paths[-1].endswith("/messages") and together.wait(timeout=30)
     release = create_release(name="", note="", audiences=keys, user=paula)
     with service.served() as load:
         settings.SERVICE_TRANSPORT, settings.SERVICE_URL = None, load.url

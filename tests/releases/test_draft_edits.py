@@ -1,4 +1,4 @@
-"""Random edits of a draft: its order, its marks and its checks always fit together."""
+"""After random edits of a draft, its order, review marks and checks are consistent."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,7 +20,7 @@ from tests.support.many_audiences import ManyAudiences
 pytestmark = pytest.mark.django_db
 
 numbers = st.integers(0, 7)
-"""Which item, audience or version is meant, modulo how many there are."""
+"""Index of an item, audience or version, modulo their number."""
 edits = st.one_of(
     st.tuples(st.just("add"), numbers),
     st.tuples(st.just("remove"), numbers),
@@ -33,7 +33,7 @@ edits = st.one_of(
 
 
 class Story:
-    """A draft that is edited, with what its order must be."""
+    """A draft under edits, with its expected order."""
 
     def __init__(self, release: Release, service: ManyAudiences, user: User) -> None:
         self.release, self.service, self.user = release, service, user
@@ -101,7 +101,7 @@ class Story:
         assert [item.position for item in items] == list(range(1, len(items) + 1))
         for item in items:
             if item.reviewed_at:
-                # Risks that went away since leave the mark.
+                # Risks that have disappeared since then don't remove the mark.
                 *texts, risks = self.visible_fields(item)
                 *texts_then, risks_then = self.seen_at_review[item.audience_id]
                 assert (texts, set(risks) <= set(risks_then)) == (texts_then, True)
@@ -111,7 +111,7 @@ class Story:
 
 @pytest.fixture
 def start(draft: Draft, service: ManyAudiences, paula: User) -> Callable[[], Story]:
-    """Starts a new story, with the rows of the last one gone."""
+    """Starts a new story after deleting the rows of the last one."""
 
     def new() -> Story:
         Release.objects.all().delete()
@@ -124,7 +124,7 @@ def start(draft: Draft, service: ManyAudiences, paula: User) -> Callable[[], Sto
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(edits, max_size=15))
-def test_whatever_is_edited_order_marks_and_checks_fit_together(
+def test_any_edits_keep_order_and_checks_consistent(
     start: Callable[[], Story], story: list[tuple[Any, ...]]
 ) -> None:
     edited = start()
@@ -139,7 +139,7 @@ def test_whatever_is_edited_order_marks_and_checks_fit_together(
 def test_what_is_decided_on_is_what_was_shown(
     start: Callable[[], Story], story: list[tuple[Any, ...]], after: list[tuple[Any, ...]]
 ) -> None:
-    """Either nothing differs from what was on the page, or the decision is refused."""
+    """Either nothing has changed since the page was shown, or the decision is refused."""
     edited = start()
     for name, *arguments in story:
         with suppress(ReleaseError):

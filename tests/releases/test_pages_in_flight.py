@@ -1,4 +1,4 @@
-"""A page with a version in flight is read by a worker, once for everybody who has it open."""
+"""A worker reads a page with a version in progress once for everyone who has it open."""
 
 from collections.abc import Callable
 
@@ -17,14 +17,16 @@ from dashboard.releases.hinted_reads import (
     follow_in_flight,
     read_hinted,
 )
-from dashboard.releases.worker import Schedule
+from dashboard.releases.models import ItemState
+from dashboard.releases.worker import Schedule, run_pending
 from dashboard.service.reading import read_audiences
 from dashboard.webhooks.models import PageHint
+from tests.releases.conftest import Publish
 from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
 from tests.support.live_page import BACKGROUND
 from tests.support.many_audiences import Key
-from tests.support.release_service import PublishingAudiences
+from tests.support.release_service import PublishingAudiences, states
 
 KEY = ("page_0", "aud_1")
 LIST = "/v0/pages/page_0/audiences"
@@ -32,7 +34,7 @@ LIST = "/v0/pages/page_0/audiences"
 
 @pytest.fixture
 def service(db: None, fake_service: FakeService, clock: Clock) -> PublishingAudiences:
-    """A service that has queued a version of one audience, which was read three seconds ago."""
+    """A service with a queued version of one audience, which was read three seconds ago."""
     fake_service.answer = service = PublishingAudiences(is_fast=False)
     queue(service, KEY)
     clock.advance(3)
@@ -40,14 +42,14 @@ def service(db: None, fake_service: FakeService, clock: Clock) -> PublishingAudi
 
 
 def queue(service: PublishingAudiences, key: Key) -> None:
-    """Have a version of a new audience queued, and read that."""
+    """Queue a version of a new audience, and read it."""
     service.add(1, page_id=key[0])
     service.carry_out(key, f"ver_{key[1]}_2")
     service.record()
 
 
 def work(clock: Clock, seconds: float, *, between: Callable[[], object] = lambda: None) -> None:
-    """Let two workers run for so long, by a stopped clock."""
+    """Run two workers for so many seconds, with a stopped clock."""
     for number in range(round(seconds * 2)):
         follow_in_flight(timezone.now())
         read_hinted(f"worker-{number % 2}")
@@ -151,7 +153,34 @@ def test_a_silent_service_gets_few_calls_and_is_followed_when_it_is_back(
     assert len(service.paths) == 10
 
 
-# Those who have it open
+def test_a_followed_release_shares_the_reads(
+    service: PublishingAudiences, clock: Clock, publish: Publish
+) -> None:
+    release = publish(1)
+    run_pending("worker")
+    work(clock, 3, between=lambda: run_pending("worker"))
+    service.paths.clear()
+    work(clock, 30, between=lambda: run_pending("worker"))
+    assert service.paths == [LIST] * 10
+    item = release.items.get()
+    service.go_live((item.page_id, item.audience_id), item.version_id)
+    work(clock, 3.5, between=lambda: run_pending("worker"))
+    assert states(release) == [ItemState.LIVE]
+
+
+def test_a_release_gives_up_though_the_worker_reads_its_page(
+    service: PublishingAudiences, clock: Clock, publish: Publish
+) -> None:
+    release = publish(1)
+    run_pending("worker")
+    clock.advance(POLLING_PERIOD.total_seconds() - 5)
+    queue(service, ("page_0", "aud_3"))
+    work(clock, 15, between=lambda: run_pending("worker"))
+    assert PageHint.objects.get().wake_at, "the other version is still followed"
+    assert states(release) == [ItemState.UNKNOWN]
+
+
+# Users who have it open
 
 REGIONS = {
     "/pages/page_0/": "audience-results",
@@ -167,17 +196,17 @@ def refresh(client: Client, path: str) -> str:
     return client.get(path, headers=headers).content.decode()
 
 
-def test_a_hundred_tabs_cost_one_call_every_three_seconds(
+def test_all_tabs_together_cost_one_call_every_three_seconds(
     service: PublishingAudiences, clock: Clock, as_viewer: Client
 ) -> None:
     work(clock, 3)
     service.paths.clear()
-    for _ in range(4):
+    for _ in range(3):
         for path in REGIONS:
-            for _ in range(20):
+            for _ in range(4):
                 refresh(as_viewer, path)
         work(clock, 3)
-    assert service.paths == [LIST] * 4
+    assert service.paths == [LIST] * 3
 
 
 @pytest.mark.parametrize("path", REGIONS)

@@ -1,4 +1,4 @@
-"""What other pages show of releases, and what a large release costs."""
+"""What other pages show about releases, and what a large release costs."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -82,7 +82,7 @@ def read_board(release: Release) -> None:
         blocked(item), risks(item), can_roll_back(item)
 
 
-def test_a_board_is_one_query_whatever_its_length(draft: Draft) -> None:
+def test_a_board_is_one_query_at_any_length(draft: Draft) -> None:
     few, many = draft(4), draft(40)
     assert queries_of(lambda: read_board(few)) == queries_of(lambda: read_board(many)) == 1
 

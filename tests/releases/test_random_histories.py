@@ -1,8 +1,9 @@
-"""Whatever happens, nothing is sent twice, late, without the right, or other than reviewed.
+"""Whatever happens, nothing is sent twice, late, without permission or other than reviewed.
 
-Each history is random: releases and decisions on them, edits from outside, faults of the service,
-and three workers that are killed at any write or call, or suspended while another one goes on. The
-service checks each publish that arrives. HISTORIES runs more of them, HISTORY one by its seed.
+Each history is random. It has releases and decisions, edits from outside, faults of the service,
+and three workers, which are killed at any write or call, or suspended while another continues. The
+service checks each publish that arrives. HISTORIES sets the number of histories; HISTORY runs one
+by its seed.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,7 +35,7 @@ from dashboard.releases.reviewing import board_digest, reviewed_fields
 from dashboard.releases.worker import run_pending
 from tests.support.clock import Clock, stopped
 from tests.support.fake_service import FakeService
-from tests.support.histories import raise_what_a_worker_caught, tell_histories
+from tests.support.histories import raise_worker_errors, run_histories
 from tests.support.many_audiences import Key
 from tests.support.release_service import (
     KilledError,
@@ -65,16 +66,16 @@ serial = count()
 
 
 class StrictService(PublishingAudiences):
-    """Chooses its response to each publish by chance, and fails the test if it may not arrive."""
+    """Responds to each publish at random, and fails the test if the publish may not arrive."""
 
     def __init__(self, history: "History") -> None:
         super().__init__()
         self.history = history
         self.way = self.choose
         self.listed: dict[Key, Any] = {}
-        """Each audience as last listed, and when."""
+        """Each audience as last listed, with the time."""
         self.conversations: dict[Key, Any] = {}
-        """The pending changes of each audience as last read, and when."""
+        """The pending changes of each audience as last read, with the time."""
         self.maybe_done: list[int] = []
         """The item of each publish that may have been carried out."""
 
@@ -92,7 +93,7 @@ class StrictService(PublishingAudiences):
         return response
 
     def choose(self, service: PublishingAudiences, key: Key, version_id: str) -> httpx.Response:
-        # Another worker's publish may arrive while this one is looked at, and time may pass.
+        # Another worker's publish may arrive while this one is checked, and time may pass.
         operation_key, arrived_at = self.operation_keys[-1], timezone.now()
         is_rare = self.history.random.random() < self.history.fault_rate
         way = self.history.random.choice(sorted(WAYS)) if is_rare else "accepted"
@@ -118,7 +119,7 @@ class StrictService(PublishingAudiences):
         self.check_review(item, key, now)
 
     def check_review(self, item: ReleaseItem, key: Key, now: datetime) -> None:
-        """Fail unless the audience was listed just before, as it was reviewed."""
+        """Fail unless the audience was just listed as it was reviewed."""
         read_at, pending = self.conversations[key]
         assert item.release.decided_at
         assert read_at >= item.release.decided_at, "nothing was checked after the decision"
@@ -145,21 +146,21 @@ class History:
         self.is_silent = self.is_interleaved = False
         self.has_right = True
         self.outside: set[tuple[str, str, str]] = set()
-        """The ids of page, audience and version that were published outside."""
+        """Ids of the page, audience and version of each publish from outside."""
         self.fault_rate = self.random.choice([0.0, 0.3, 0.6])
         self.statements_left = self.others_statements_left = 10**9
         self.worker = ""
-        """The worker that runs."""
+        """Name of the running worker."""
         self.service = StrictService(self)
         self.service.is_fast = self.random.random() < 0.5
         self.grant(True)
 
     def log(self, event: str) -> None:
-        """Note an event, for the message of a failure."""
+        """Record an event for the failure message."""
         self.events.append(event)
 
     def run(self) -> None:
-        """Make some releases, let things happen, then let the workers finish."""
+        """Create some releases, take random steps, then let the workers finish."""
         pages = [f"page_{next(serial)}" for _ in range(self.random.choice([1, 2]))]
         self.keys = [
             key
@@ -199,7 +200,7 @@ class History:
         drafts.update(state=ReleaseState.SCHEDULED, due_at=due_at, wake_at=due_at, decided_at=now)
 
     def oversleep(self) -> None:
-        """Schedule a release while no worker runs for a time."""
+        """Schedule a release, and run no worker for a while."""
         self.schedule()
         self.clock.advance(self.random.choice([600, 1300, 3000]))
 
@@ -258,7 +259,7 @@ class History:
         self.clock.advance(self.random.choice([1, 6, 30, 70, 600, 1000]))
 
     def work(self) -> None:
-        """Let a worker run for a while; it may be killed, or suspended while another one runs."""
+        """Run a worker for a while. It may be killed, or suspended while another runs."""
         self.statements_left = self.random.choice([10**9, self.random.randint(1, 80)])
         with suppress(KilledError), self.disturbed():
             for _ in range(self.random.randint(1, 6)):
@@ -296,7 +297,7 @@ class History:
             yield
 
     def go_on_with_another_worker(self) -> None:
-        """Suspend a worker for a time, in which another one runs or none does."""
+        """Suspend a worker for a while; meanwhile another worker may run."""
         self.is_interleaved = True
         self.others_statements_left = self.random.choice([10**9, self.random.randint(1, 40)])
         try:
@@ -309,7 +310,7 @@ class History:
             self.is_interleaved = False
 
     def run_worker(self, worker: str) -> None:
-        """Let a worker do what is due, perhaps while another one is suspended."""
+        """Let a worker do what is due, perhaps while another is suspended."""
         suspended, self.worker = self.worker, worker
         try:
             run_pending(worker)
@@ -317,14 +318,14 @@ class History:
             self.worker = suspended
 
     def check_claim(self, sql: str) -> None:
-        """Fail if a worker begins to send an item of a release that it has not claimed."""
+        """Fail if a worker starts to send an item of a release that it has not claimed."""
         if not sql.startswith("UPDATE"):
             return
         claimed = Release.objects.filter(worker_id=self.worker, wake_at__gte=timezone.now())
         assert claimed.filter(state=ReleaseState.RUNNING).exists(), "the claim was lost"
 
     def end(self) -> None:
-        """Let everything come to its end, and check that it has."""
+        """Let everything finish, and check that it has."""
         self.is_silent, self.fault_rate, self.service.is_fast = False, 0.0, True
         cache.clear()
         for _ in range(60):
@@ -333,7 +334,7 @@ class History:
             wakes = Release.objects.filter(wake_at__isnull=False).values_list("wake_at", flat=True)
             if not wakes:
                 break
-            # What is in progress is read more often, and given up after half an hour.
+            # Versions in progress are read more often, and given up after half an hour.
             self.clock.advance(max(60.0, (min(wakes) - timezone.now()).total_seconds()))
         assert not wakes, "it never ends"
         for release in Release.objects.all():
@@ -366,7 +367,7 @@ def test_no_history_sends_what_is_forbidden(
 ) -> None:
     clock = stopped(monkeypatch)
 
-    def tell(seed: int) -> None:
+    def run_history(seed: int) -> None:
         Release.objects.all().delete()
         cache.clear()
         caplog.clear()
@@ -374,9 +375,9 @@ def test_no_history_sends_what_is_forbidden(
         fake_service.answer = history.service
         try:
             history.run()
-            raise_what_a_worker_caught(caplog)
+            raise_worker_errors(caplog)
         except Exception as error:
             error.add_note("\n".join(history.events))
             raise
 
-    tell_histories(tell, count=1000 if pytestconfig.getoption("exhaustive") else 12)
+    run_histories(run_history, count=1000 if pytestconfig.getoption("exhaustive") else 12)

@@ -1,4 +1,4 @@
-"""Rolling back under the approval rule: a worker reads all versions, then requests the approval."""
+"""Rolling back under the approval rule: a worker reads all versions, then requests approval."""
 
 import httpx
 import pytest
@@ -23,7 +23,7 @@ from tests.support.release_service import PublishingAudiences, states, work
 
 
 class Rollback:
-    """A rollback that Paula started by one press, which needs an approval."""
+    """A rollback that Paula started with one press, and that needs an approval."""
 
     def __init__(self, draft: Draft, service: PublishingAudiences, user: User, count: int) -> None:
         live = draft(count)
@@ -39,11 +39,11 @@ class Rollback:
 
     @property
     def read(self) -> int:
-        """How many items were read."""
+        """Number of items that were read."""
         return self.release.items.exclude(checked_at=None).count()
 
     def step(self) -> None:
-        """Let a worker do one step."""
+        """Let a worker take one step."""
         claim = claim_due("worker-1", Release.objects.all)
         assert claim
         take_step(claim)
@@ -53,14 +53,15 @@ class Rollback:
 def test_one_press_requests_the_approval_of_any_number(
     draft: Draft, service: PublishingAudiences, paula: User, peter: User, clock: Clock
 ) -> None:
-    rollback = Rollback(draft, service, paula, 205)
+    count = 2 * MAX_READ_IN_A_STEP + 5
+    rollback = Rollback(draft, service, paula, count)
     read = []
     while rollback.release.approval is None:
         assert rollback.release.is_unrequested
         assert not ApprovalRequest.objects.exists()
         read.append(rollback.read)
         rollback.step()
-    assert read == [0, *range(MAX_READ_IN_A_STEP, 205, MAX_READ_IN_A_STEP), 205]
+    assert read == [0, MAX_READ_IN_A_STEP, 2 * MAX_READ_IN_A_STEP, count]
     notify_pending("worker-1")
     assert Notification.objects.get(event__kind="approval_requested").user == peter
     approval = ApprovalRequest.objects.get()
@@ -72,7 +73,7 @@ def test_one_press_requests_the_approval_of_any_number(
         approval, peter, note="", displayed_digest=subject_digest(approval.subject)
     )
     work(rollback.release, clock, minutes=30)
-    assert states(rollback.release) == [ItemState.LIVE] * 205
+    assert states(rollback.release) == [ItemState.LIVE] * count
 
 
 def test_nothing_is_published_before_all_is_read(
@@ -86,7 +87,7 @@ def test_nothing_is_published_before_all_is_read(
     assert service.sent == []
 
 
-def test_another_worker_goes_on_after_a_killed_one(
+def test_another_worker_continues_after_a_kill(
     draft: Draft, service: PublishingAudiences, paula: User, clock: Clock
 ) -> None:
     count = MAX_READ_IN_A_STEP + 10

@@ -1,4 +1,4 @@
-"""What a worker makes of a release, step by step, with the clock in the test's hand."""
+"""What a worker does with a release, step by step, with a clock that the test advances."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -189,7 +189,7 @@ def test_after_an_unknown_outcome_the_next_version_is_checked(story: Story) -> N
     story.work(release, minutes=1 / 60)
     assert story.service.audiences_sent == ["aud_1", "aud_2", "aud_3", "aud_4"]
     conversations = [path for path in story.service.paths if path.endswith("/messages")]
-    # With a stopped clock, a check seems as old as the outcome after it.
+    # With a stopped clock, a check seems as old as the outcome that follows it.
     assert len(conversations) == 4 + 2 + 1
 
 
@@ -208,7 +208,7 @@ def test_three_unknown_outcomes_in_a_row_hold_the_release(story: Story) -> None:
     assert states(release) == [UNKNOWN] * 3 + [WAITING] * 2
 
 
-def test_somebody_may_continue_after_unknown_outcomes(story: Story, paula: User) -> None:
+def test_a_person_may_continue_after_unknown_outcomes(story: Story, paula: User) -> None:
     story.service.way = responds(500)
     release = story.publish(5)
     story.work(release)
@@ -224,7 +224,7 @@ def test_a_silent_service_pauses_the_release(story: Story, fake_service: FakeSer
     story.work(release, minutes=10)
     assert (release.state, states(release)) == (ReleaseState.RUNNING, [WAITING] * 3)
     assert release.pause_reason
-    cache.clear()  # The circuit breaker has a clock of its own.
+    cache.clear()  # The circuit breaker has its own clock.
     fake_service.answer = story.service
     story.work(release, minutes=1)
     assert (release.state, states(release)) == (ReleaseState.FINISHED, [LIVE] * 3)
@@ -370,7 +370,7 @@ def test_who_lost_the_right_since_does_not_publish(
     assert states(release) == [LIVE, WAITING, WAITING]
 
 
-def test_a_version_that_somebody_else_is_sending_is_followed(story: Story, ada: User) -> None:
+def test_a_version_sent_by_a_colleague_is_followed(story: Story, ada: User) -> None:
     ada.user_permissions.add(Permission.objects.get(codename="publish_version"))
     release = story.publish(1)
     target = PublishTarget("page_0", "aud_1", "ver_aud_1_2")

@@ -1,4 +1,4 @@
-"""Ten ways to publish what was not decided, each against a real small service over HTTP."""
+"""Ten ways to publish what was not decided, each tried with a small real service over HTTP."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ WAITING, UNKNOWN = ItemState.WAITING, ItemState.UNKNOWN
 
 
 class SmallService(PublishingAudiences):
-    """Can fall silent: it closes connections without a response."""
+    """Can go silent: it then closes connections without a response."""
 
     is_silent = False
 
@@ -56,7 +56,7 @@ def service(db: None, settings: Any, clock: Clock) -> Iterator[SmallService]:
 
 @contextmanager
 def during_publish(audience_id: str, do: Callable[[], object]) -> Iterator[None]:
-    """Do something while a publish is under way: its response is there, but not recorded."""
+    """Call `do` after the response to a publish has arrived and before it is recorded."""
 
     def watch(record: logging.LogRecord) -> bool:
         message = record.getMessage()
@@ -119,6 +119,9 @@ def test_a_third_is_rejected(story: Story) -> None:
     assert states(release) == [FAILED, LIVE, LIVE] * 3
 
 
+@pytest.mark.django_db(
+    transaction=True, serialized_rollback=True
+)  # Calls in threads record the outage.
 def test_the_service_falls_silent_in_the_middle(story: Story) -> None:
     def fall_silent(_: PublishingAudiences, key: Key, version_id: str) -> httpx.Response:
         story.service.is_silent = True
@@ -127,11 +130,11 @@ def test_the_service_falls_silent_in_the_middle(story: Story) -> None:
     story.service.ways["aud_3"] = fall_silent
     release = story.publish(6)
     story.work(release, minutes=2)
-    # One call meets the silence; before the next, the service is read.
+    # One call meets the silence. Before the next one, the worker reads the service.
     assert (release.state, states(release)[3:]) == (ReleaseState.RUNNING, [UNKNOWN, *[WAITING] * 2])
     assert release.pause_reason
     story.service.is_silent = False
-    cache.clear()  # Forget that the circuit is open.
+    cache.clear()  # Close the circuit.
     story.work(release)
     assert release.state == ReleaseState.FINISHED
     assert states(release) == [LIVE, LIVE, LIVE, UNKNOWN, LIVE, LIVE]
@@ -141,7 +144,7 @@ def test_the_service_falls_silent_in_the_middle(story: Story) -> None:
 @pytest.mark.parametrize("seconds", [1, 61, 90])
 def test_two_workers_at_once(story: Story, seconds: int) -> None:
     def go_on_with_another_worker() -> None:
-        # The claim has not ended, has just ended, or has ended like the call's time.
+        # The claim is active, has just ended, or has ended together with the call's time limit.
         story.clock.advance(seconds)
         run_pending("another")
 

@@ -1,9 +1,9 @@
-"""Whatever happens at once on two servers, the ledger equals the service where it was read last.
+"""Whatever two servers do at once, the ledger equals the service as last read.
 
-Each history is random: two servers with clocks that differ, a worker on each, people who read,
+Each history is random. It has two servers with different clocks, a worker on each, people who read,
 publish, check and retry, another person who publishes elsewhere, and a service that responds late
-or not at all. What a server does may be interrupted between two transactions and in each call, and
-killed there. HISTORIES runs more of them, HISTORY one by its seed.
+or not at all. What a server does may be interrupted or killed between two transactions and in each
+call. HISTORIES sets the number of histories; HISTORY runs one by its seed.
 """
 
 import json
@@ -29,7 +29,7 @@ from dashboard.releases.models import ENDED, ItemState, Release, ReleaseItem, Re
 from dashboard.service.reading import read_audiences, read_page, read_pages
 from tests.support.clock import Clock, stopped
 from tests.support.fake_service import FakeService
-from tests.support.histories import raise_what_a_worker_caught, tell_histories
+from tests.support.histories import raise_worker_errors, run_histories
 from tests.support.interleaving import Actor
 from tests.support.many_audiences import Key
 from tests.support.release_service import PublishingAudiences, accepts
@@ -40,7 +40,7 @@ UNDATED_S = LAST_SEEN_WRITE_INTERVAL_IN_FLIGHT.total_seconds()
 
 
 def facts_of(audience: dict[str, Any]) -> dict[str, object]:
-    """Return what a read shows of an audience, each by a name."""
+    """Return what a read shows about an audience, by name."""
     versions = [audience.get(name) for name in ("earlier", "latestVersion", "publishedVersion")]
     return {
         "name": audience["effectiveName"],
@@ -56,15 +56,15 @@ def facts_of(audience: dict[str, Any]) -> dict[str, object]:
 
 @dataclass
 class SlowService(PublishingAudiences):
-    """Takes its time, loses responses, and records the truth."""
+    """Responds slowly, loses responses, and records the truth."""
 
     history: Any = None
     done: dict[str, tuple[Key, str]] = field(default_factory=dict)
-    """The audience and the version that each operation key has published."""
+    """The audience and version that each operation key published."""
     values: list[dict[tuple[Key, str], object]] = field(default_factory=list)
-    """All facts at each moment at which one has changed."""
+    """All facts after each change of one of them."""
     reads: list[tuple[Actor, float, int]] = field(default_factory=list)
-    """Who has read a list, when it was requested, and the moment before that."""
+    """Reads of a list: the reader, when it was requested, and the index in `values` then."""
     were_live: set[tuple[Key, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -88,7 +88,7 @@ class SlowService(PublishingAudiences):
         self.were_live.add((key, version_id))
 
     def note(self) -> None:
-        """Note all facts, if one has changed."""
+        """Record all facts if one has changed."""
         before = self.values[-1] if self.values else {}
         facts = before | {
             (key, name): fact
@@ -169,7 +169,7 @@ class History(TwoServers):
     # The end
 
     def run(self) -> None:
-        """Let things happen, then let everything come to its end, and check that it has."""
+        """Take random steps, let everything finish, and check the result."""
         self.move_to(None)
         self.service.note()
         pages = [f"page_{next(serial)}" for _ in range(self.random.choice([1, 1, 2]))]
@@ -181,7 +181,7 @@ class History(TwoServers):
         self.service.note()
         for _ in range(self.random.choice([1, 2])):
             self.create_checked_release()
-        # What changes after a review is held.
+        # Changes after a review hold a release, so their rate varies.
         change_rate = self.random.choice([0.03, 0.2, 1.0])
         for _ in range(self.random.randint(100, 500)):
             event = self.random.choice(EVENTS)
@@ -202,16 +202,16 @@ class History(TwoServers):
         self.check_ledger()
 
     def check_reads(self) -> None:
-        """Fail if the ledger is older than a read that was recorded."""
+        """Fail if the ledger is older than a recorded read."""
         if len(self.page_ids) > 1:
-            return  # A list of two pages is read by one moment.
-        # A worker records no list if another of its calls has failed.
+            return  # A list of two pages has one read time.
+        # A worker doesn't record a list if another of its calls failed.
         reads = [
             (sent_s, moment)
             for actor, sent_s, moment in self.service.reads
             if not (actor.is_killed or actor in self.turns.actors or actor.name.startswith("work"))
         ]
-        # Unchanged reads within a second are not dated, so the last one may not count.
+        # Unchanged reads within a second aren't dated, so the last one may not count.
         last_s = max((sent_s for sent_s, _ in reads), default=0) - UNDATED_S
         since = max((moment for sent_s, moment in reads if sent_s <= last_s), default=0)
         for key, audience in self.recorded().items():
@@ -220,7 +220,7 @@ class History(TwoServers):
                 assert fact in possible, f"the {name} of {key} is older than its last read"
 
     def check_ledger(self) -> None:
-        """Fail if a read by either server does not bring the ledger up to date."""
+        """Fail if a read by either server doesn't bring the ledger up to date."""
         for server in self.servers:
             self.edit()
             self.rename()
@@ -242,7 +242,7 @@ class History(TwoServers):
         return {(row.page_id, row.audience_id): json.loads(row.body) for row in records}
 
     def check_outcomes(self) -> None:
-        """Fail if the outcome of an operation is not true, or unknown without need."""
+        """Fail if an operation's outcome is wrong, or unknown without need."""
         arrived = Counter(self.service.operation_keys)
         last: dict[tuple[Key, str], Operation] = {}
         for operation in self.operations().order_by("requested_at", "pk"):
@@ -311,7 +311,7 @@ def test_two_servers_never_leave_a_wrong_ledger(
 ) -> None:
     clock = stopped(monkeypatch)
 
-    def tell(seed: int) -> None:
+    def run_history(seed: int) -> None:
         Release.objects.all().delete()
         cache.clear()
         caplog.clear()
@@ -319,11 +319,11 @@ def test_two_servers_never_leave_a_wrong_ledger(
         fake_service.answer = history.service
         try:
             history.run()
-            raise_what_a_worker_caught(caplog)
+            raise_worker_errors(caplog)
         except BaseException as error:
             error.add_note("\n".join(history.events))
             raise
         finally:
             history.end_all()
 
-    tell_histories(tell, count=300 if pytestconfig.getoption("exhaustive") else 12)
+    run_histories(run_history, count=300 if pytestconfig.getoption("exhaustive") else 12)

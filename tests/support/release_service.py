@@ -1,4 +1,4 @@
-"""A fake service of many audiences that publishes, and what a worker does about it in a test."""
+"""A fake service with many audiences that publishes, and a worker for tests."""
 
 import json
 from collections import Counter
@@ -21,22 +21,24 @@ from tests.support.interleaving import KilledError
 from tests.support.many_audiences import Key, ManyAudiences
 
 Way = Callable[["PublishingAudiences", Key, str], httpx.Response]
-"""How it responds to a publish of that version."""
+"""Responds to a publish of a version of an audience."""
 
 
 @dataclass
 class PublishingAudiences(ManyAudiences):
-    """Queues what is published, and makes it live when the test says so, or at once."""
+    """Queues published versions, and makes them live at once or when the test says so."""
 
     way: Way = field(default_factory=lambda: accepts)
     ways: dict[str, Way] = field(default_factory=dict)
-    """By audience id, in place of `way`."""
+    """Responses by audience id, instead of `way`."""
     is_fast: bool = True
     """Whether a version is live as soon as it is queued."""
     sent: list[tuple[Key, str]] = field(default_factory=list)
-    """The audience and the operation key of each publish that arrived, in order."""
+    """The audience and operation key of each publish that arrived, in order."""
     carried_out: Counter[tuple[Key, str]] = field(default_factory=Counter)
     """How often each version of an audience was queued."""
+    replaced: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Versions that were the latest or the live one, by id."""
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         if request.method != "POST":
@@ -52,7 +54,7 @@ class PublishingAudiences(ManyAudiences):
 
     @property
     def audiences_sent(self) -> list[str]:
-        """The ids of the audiences of which a version was published, in order."""
+        """Ids of the audiences with a published version, in order of publishing."""
         return [audience_id for (_, audience_id), _ in self.sent]
 
     @property
@@ -77,6 +79,7 @@ class PublishingAudiences(ManyAudiences):
         before = audience["publishedVersion"]
         if before and before["versionId"] != version_id:
             before["status"] = "archived"
+            self.replaced[before["versionId"]] = before
         audience["publishedVersion"] = version
 
     def all_go_live(self) -> None:
@@ -88,19 +91,22 @@ class PublishingAudiences(ManyAudiences):
 
     def edit(self, key: Key) -> None:
         """Create another version of an audience, as an agent would."""
-        number = self.audiences[key]["latestVersion"]["versionNumber"] + 1
-        self.change(key, latestVersion=self.version(key, number))
+        latest = self.audiences[key]["latestVersion"]
+        self.replaced[latest["versionId"]] = latest
+        self.change(key, latestVersion=self.version(key, latest["versionNumber"] + 1))
 
     def find(self, key: Key, version_id: str) -> dict[str, Any]:
-        """Return a version; one that is neither the latest nor the live one is made."""
+        """Return a version. One that was never the latest or the live version is made up."""
         audience = self.audiences[key]
         for name in ("latestVersion", "publishedVersion", "earlier"):
             version = audience.get(name)
             if version and version["versionId"] == version_id:
                 return version
-        number = int(version_id.rpartition("_")[2])
-        audience["earlier"] = self.version(key, number, versionId=version_id)
-        return audience["earlier"]
+        if version_id not in self.replaced:
+            number = int(version_id.rpartition("_")[2])
+            self.replaced[version_id] = self.version(key, number, versionId=version_id)
+        audience["earlier"] = self.replaced[version_id]
+        return self.replaced[version_id]
 
 
 def accepts(service: PublishingAudiences, key: Key, version_id: str) -> httpx.Response:
@@ -140,7 +146,7 @@ def kills(*, is_carried_out: bool) -> Way:
 
 
 def work(release: Release, clock: Clock, minutes: float = 5, worker_id: str = "worker-1") -> None:
-    """Let a worker run for so long, by a stopped clock; reload the release."""
+    """Run a worker for so many minutes with a stopped clock; reload the release."""
     now = timezone.now()
     assert timezone.now() == now, "The clock must be a stopped one, or this waits in real time."
     end = now + timedelta(minutes=minutes)
@@ -161,7 +167,7 @@ def decide(release: Release, user: User, *, publishes_others: bool = False) -> N
 
 
 def schedule(release: Release) -> Release:
-    """Make it due in an hour."""
+    """Schedule a release to be due in an hour."""
     due_at = timezone.now() + timedelta(hours=1)
     Release.objects.filter(pk=release.pk).update(
         state=ReleaseState.SCHEDULED, due_at=due_at, wake_at=due_at, needs_check=False

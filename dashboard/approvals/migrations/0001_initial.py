@@ -44,6 +44,7 @@ class Migration(migrations.Migration):
                 ('digest', models.CharField(max_length=64)),
                 ('operation_key', models.CharField(max_length=128, null=True, unique=True)),
                 ('requested_by_name', models.CharField(max_length=200)),
+                ('by_program', models.CharField(blank=True, max_length=200)),
                 ('requested_at', models.DateTimeField()),
                 ('expires_at', models.DateTimeField()),
                 ('decided_by_name', models.CharField(blank=True, max_length=200)),

@@ -1,4 +1,4 @@
-"""Decide on a request for an approval: approve, decline, withdraw, send."""
+"""Decide on an approval request: approve, decline, ask, withdraw, publish, send."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -14,6 +14,8 @@ from dashboard.approvals.models import ApprovalKind, ApprovalRequest
 from dashboard.approvals.requests import ApprovalError
 from dashboard.approvals.rule import PERMISSIONS
 from dashboard.client import APIError
+from dashboard.comments.models import TargetKind
+from dashboard.comments.threads import CommentError, ThreadTarget, begin_thread
 from dashboard.ledger.models.operations import Outcome, actor_name
 from dashboard.operations import approved_changes
 from dashboard.releases import approval_requests
@@ -25,9 +27,9 @@ from dashboard.web.ui.htmx import Request
 def _decision(
     decide: Callable[[Request, ApprovalRequest], None],
 ) -> Callable[[Request, int], HttpResponse]:
-    """Carry out a decision, and show the request; or why the decision was refused.
+    """Carry out a decision and show the request, or the reason why the decision was rejected.
 
-    A GET is redirected to the request: after a sign-in or a reload, its URL is opened as a page.
+    A GET, for example after signing in, is redirected to the request.
     """
 
     @require_http_methods(["GET", "HEAD", "POST"])
@@ -51,7 +53,7 @@ def _decision(
 
 @_decision
 def approval_approve(request: Request, approval: ApprovalRequest) -> None:
-    """Approve a request exactly as shown. It is sent at once, or at its time."""
+    """Approve a request exactly as shown. It is sent at once or at its scheduled time."""
     note, displayed_digest = request.POST.get("note", ""), request.POST.get("shown", "")
     if "items" in approval.subject:
         approval_requests.approve(
@@ -74,6 +76,17 @@ def approval_decline(request: Request, approval: ApprovalRequest) -> None:
 
 
 @_decision
+def approval_ask(request: Request, approval: ApprovalRequest) -> None:
+    """Comment on a request without a decision. The requester is notified."""
+    target = ThreadTarget(TargetKind.REQUEST, object_id=str(approval.pk))
+    try:
+        begin_thread(request.user, target, request.POST.get("note", ""))
+    except CommentError as error:
+        raise ApprovalError(str(error), field="note") from error
+    messages.success(request, "Question sent. The request stays open.")
+
+
+@_decision
 def approval_withdraw(request: Request, approval: ApprovalRequest) -> None:
     if approval.requested_by != request.user:
         raise ApprovalError("You can withdraw your own requests only.")
@@ -85,8 +98,16 @@ def approval_withdraw(request: Request, approval: ApprovalRequest) -> None:
 
 
 @_decision
+def approval_publish(request: Request, approval: ApprovalRequest) -> None:
+    """Publish what the user's own token requested, if no rule requires an approval."""
+    entered_count, displayed_digest = request.POST.get("typed", ""), request.POST.get("shown", "")
+    approval_requests.publish_own(approval, request.user, entered_count, displayed_digest)
+    messages.success(request, "Publishing. It’s checked once more before it’s sent.")
+
+
+@_decision
 def approval_send(request: Request, approval: ApprovalRequest) -> None:
-    """Send an approved change that could not be sent when it was approved."""
+    """Send an approved change that couldn't be sent on approval."""
     if "items" in approval.subject:
         raise ApprovalError("A release is sent by the scheduler.")
     approved_changes.send_approved(approval)
@@ -94,7 +115,7 @@ def approval_send(request: Request, approval: ApprovalRequest) -> None:
 
 
 def _tell_outcome(request: Request, approval: ApprovalRequest) -> None:
-    """Tell what became of a change that was sent; the page tells why it is void."""
+    """Add a message on the outcome of a sent change. If it is void, the page says why."""
     operation = approval.operations.last()
     if operation and operation.outcome == Outcome.ACCEPTED:
         messages.success(request, f"Approved and sent: {approval.title}.")

@@ -1,4 +1,4 @@
-"""The list of requests, and those that one person can decide."""
+"""The list of approval requests, and the requests that a user can decide."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -28,11 +28,11 @@ BADGES: dict[str, Badge] = {
     RequestState.VOID: ("Approval void", "st-held", "warn"),
 }
 NEWS_FOR = timedelta(days=7)
-"""How long the overview tells of a request that came to nothing, or of an emergency."""
+"""How long the overview lists an unsuccessful request or an emergency."""
 MAX_NEWS = 5
 MAX_WAITING = 5
 MAX_OPERATIONS = 200
-"""Sent without an approval: those of a release are one emergency."""
+"""How many operations without approval are read. Those of a release are one emergency."""
 ITEMS = "release_items__release"
 STATE = choice_among("state", "State", RequestState.choices, all_label="All", column="state")
 APPROVALS = ListDefinition(filters=(STATE,), start="start")
@@ -44,7 +44,11 @@ class ApprovalList:
     other_open: list[ApprovalRequest]
     ended: list[ApprovalRequest]
     next_start: int | None
-    """The number of ended requests up to the last that is shown, if more follow."""
+    """Offset of the next ended requests; None if no more follow."""
+
+    @property
+    def rows(self) -> list[ApprovalRequest]:
+        return [*self.mine_to_decide, *self.other_open, *self.ended]
 
 
 @dataclass(frozen=True)
@@ -59,12 +63,12 @@ class Emergency:
 @dataclass(frozen=True)
 class ApprovalNews:
     waiting: list[ApprovalRequest]
-    """Requests that this person can decide, those that expire first."""
+    """Requests that the user can decide, the first to expire first."""
     waiting_count: int
     unsuccessful: list[ApprovalRequest]
-    """Requests of this person that came to nothing, and void ones that this person approved."""
+    """The user's unsuccessful requests, and void requests that the user approved."""
     emergencies: list["Emergency"]
-    """Newest first; for everyone who can approve."""
+    """Emergencies, newest first; empty unless the user can approve."""
 
 
 def badge_of(approval: ApprovalRequest) -> Badge:
@@ -77,7 +81,7 @@ def kinds_decided_by(user: User) -> list[ApprovalKind]:
 
 
 def read_list(user: User, state: ListState) -> ApprovalList:
-    """Return the requests that match. At most two queries."""
+    """Return the matching requests. Makes at most two queries."""
     now = clock.now()
     is_open = Q(state=RequestState.OPEN, expires_at__gt=now)
     waiting = (
@@ -97,7 +101,10 @@ def read_list(user: User, state: ListState) -> ApprovalList:
 
 
 def read_news(user: User, now: datetime) -> ApprovalNews:
-    """Return what the overview tells a user. Three queries, one for who can't approve."""
+    """Return the approvals in a user's overview.
+
+    Makes three queries, or one if the user can't approve.
+    """
     since, kinds = now - NEWS_FOR, kinds_decided_by(user)
     approvals = (
         ApprovalRequest.objects.undecided(now).exclude(requested_by=user).filter(kind__in=kinds)
@@ -112,13 +119,16 @@ def read_news(user: User, now: datetime) -> ApprovalNews:
 
 
 def next_to_decide(user: User) -> ApprovalRequest | None:
-    """Return the open request that expires first of those that a user can decide. One query."""
+    """Return the next request to expire that the user can decide. Makes one query."""
     waiting = ApprovalRequest.objects.undecided(clock.now()).order_by("expires_at", "pk")
     return next((approval for approval in waiting if _can_decide(approval, user)), None)
 
 
 def _emergencies(since: datetime) -> list[Emergency]:
-    """Return what was sent without the approval it needed; a release once. One query if none."""
+    """Return what was sent without the required approval. A release is one emergency.
+
+    Makes only one query if there are none.
+    """
     sent = Operation.objects.exclude(emergency_reason="").filter(requested_at__gt=since)
     emergencies: dict[str, Emergency] = {}
     for operation in sent.order_by("-requested_at").prefetch_related(ITEMS)[:MAX_OPERATIONS]:
@@ -138,7 +148,7 @@ def _emergencies(since: datetime) -> list[Emergency]:
 
 
 def count_for(user: User, requests: Iterable[tuple[str, int | None]]) -> int:
-    """Return how many open requests a user can decide, of their kinds and requesters."""
+    """Return how many requests a user can decide. `requests` holds kinds and requester ids."""
     requests = list(requests)
     if not requests:
         return 0
@@ -152,13 +162,16 @@ def _can_decide(approval: ApprovalRequest, user: User) -> bool:
 
 
 def _unsuccessful(user: User, since: datetime, now: datetime) -> list[ApprovalRequest]:
-    """Return what a user requested or approved in vain, unless it was requested again."""
+    """Return the user's unsuccessful requests, and void ones that the user approved.
+
+    Requests for a release that was requested again are left out.
+    """
     mine = Q(requested_by=user) | Q(decided_by=user, state=RequestState.VOID)
     states = (RequestState.DECLINED, RequestState.EXPIRED, RequestState.VOID)
     ended = Q(state__in=states) & (Q(ended_at__gt=since) | Q(decided_at__gt=since))
-    # That of a webhook or a page just expires; a worker holds a release.
+    # A request for a webhook or a page stays open when it expires. A worker ends a release's.
     expired = Q(state=RequestState.OPEN, expires_at__gt=since, expires_at__lte=now)
-    # A release that was requested again has another request by now.
+    # If a release was requested again, its old request has no release.
     is_last = Q(releases__isnull=False) | ~Q(kind__in=("publish", "roll_back"))
     approvals = ApprovalRequest.objects.filter(mine, ended | expired).filter(is_last).distinct()
     return list(approvals.order_by("-requested_at")[:MAX_NEWS])

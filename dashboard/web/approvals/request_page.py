@@ -1,4 +1,4 @@
-"""What the page of one request shows: what is to be approved, and what has changed since."""
+"""The page of an approval request: what to approve, and what has changed since."""
 
 import json
 from collections.abc import Mapping
@@ -13,9 +13,10 @@ from dashboard.client import APIError
 from dashboard.contract.webhooks import SubscriptionPatch
 from dashboard.ledger.models import Publication
 from dashboard.ledger.queries.audiences import live_publication
+from dashboard.releases.approval_subjects import needs_approval
 from dashboard.releases.checking import read_items
 from dashboard.releases.models import Release, ReleaseItem, ReleaseState
-from dashboard.releases.reviewing import ComparedField, compare_review
+from dashboard.releases.reviewing import ComparedField, compare_review, risks
 from dashboard.service.subscriptions import fetch_subscription
 from dashboard.text_diff import TextDifference, compare_texts
 from dashboard.web.releases.board import Board, ItemDetail, read_board
@@ -27,10 +28,10 @@ NOT_READ = "The service couldn’t be read, so what you see may be out of date. 
 @dataclass(frozen=True)
 class Reading:
     fields: list[ComparedField]
-    """Empty if the service could not be read."""
+    """Compared fields; empty if the service couldn't be read."""
     error: APIError | None = None
     text: TextDifference | None = None
-    """The text that was requested, and the text now, if they differ."""
+    """Difference between the requested text and the current one; None if they are equal."""
 
     @property
     def is_changed(self) -> bool:
@@ -45,11 +46,11 @@ class RequestPage:
     board: Board | None
     detail: ItemDetail | None
     reading: Reading | None
-    """None if it is over, so that nothing has to be read."""
+    """Current state of the service; None if the request needs no reading."""
 
     @property
     def is_started(self) -> bool:
-        """Whether its release is being published, or was, by this approval."""
+        """Whether the approved release has been started."""
         is_approved = self.approval.state == RequestState.APPROVED
         return bool(is_approved and self.release and self.release.started_at)
 
@@ -60,7 +61,7 @@ class RequestPage:
 
     @cached_property
     def live(self) -> Publication | None:
-        """The publication of the version that is live now of the audience of that item."""
+        """The live publication of the only item's audience."""
         item = self.only_item
         return live_publication(item.page_id, item.audience_id) if item else None
 
@@ -80,9 +81,22 @@ class RequestPage:
     def is_own(self) -> bool:
         return self.approval.requested_by_id == self.viewer.pk
 
+    @cached_property
+    def may_publish_own(self) -> bool:
+        """Whether the viewer's own token requested it, and no rule requires an approval."""
+        release = self.release
+        is_own = self.is_own and release is not None and hasattr(release, "machine_plan")
+        return is_own and release is not None and not needs_approval(release)
+
+    @property
+    def count_to_type(self) -> int | None:
+        """Number of versions, which has to be typed if there are warnings; otherwise None."""
+        items = [entry.item for entry in self.board.entries] if self.board else []
+        return len(items) if any(risks(item) for item in items) else None
+
     @property
     def approval_problem(self) -> str:
-        """Why the viewer, who may decide it, can't approve it as it is now, or ""."""
+        """Why the request can't be approved in its current state, or ""."""
         if self.reading and self.reading.error:
             return NOT_READ
         return CHANGED if self.reading and self.reading.is_changed else ""
@@ -91,11 +105,12 @@ class RequestPage:
 def read_request_page(
     approval: ApprovalRequest, viewer: User, params: Mapping[str, str]
 ) -> RequestPage:
-    """Return the page; read what is to be approved from the service while it is not sent yet.
+    """Return the page. If the change is not sent yet, read its current state from the service.
 
-    Of a release, that is the item of `?item=`, else the first not reviewed: three calls.
+    For a release, read the item of `?item=`, or by default the first unreviewed one. That takes
+    three calls.
     """
-    releases = Release.objects.select_related("rolls_back")
+    releases = Release.objects.select_related("rolls_back", "machine_plan__token")
     release = releases.filter(approval=approval).first() if "items" in approval.subject else None
     board = read_board(release, params) if release else None
     detail = ItemDetail(board.selected) if board and board.selected else None

@@ -1,4 +1,4 @@
-"""Requests for an approval: the list, and one request."""
+"""Approval requests: the list, and the page of a request."""
 
 from typing import Any
 
@@ -15,24 +15,28 @@ from dashboard.web.lists.state import ListState
 from dashboard.web.releases.progress import progress_context
 from dashboard.web.releases.summary import summarize
 from dashboard.web.ui.htmx import Request, render_partial
+from dashboard.web.ui.query_params import rows_gone
 
 
 @require_GET
 def approval_list(request: Request) -> HttpResponse:
-    """List requests, those that the user can decide first; filtered by `?state=`."""
+    """List requests, filtered by `?state=`. Those that the user can decide come first."""
     state = ListState.parse(APPROVALS, request.GET)
+    approvals = read_list(request.user, state)
+    gone = rows_gone(request, "approval-", [approval.pk for approval in approvals.rows])
     context = {
         "here": "approvals",
         "state": state,
-        "approvals": read_list(request.user, state),
+        "approvals": approvals,
         "badge_of": badge_of,
+        "left": list(ApprovalRequest.objects.filter(pk__in=gone)) if gone else [],
     }
-    return render_partial(request, "approvals/list.html", context)
+    return render_partial(request, "approvals/list.html", context, parts=("requests",))
 
 
 @require_GET
 def approval_detail(request: Request, request_id: int) -> HttpResponse:
-    """Show one request, with what has changed since; `?item=` selects an item of a release."""
+    """Show a request and what has changed since. `?item=` selects an item of a release."""
     return show_request(request, get_object_or_404(ApprovalRequest, pk=request_id))
 
 
@@ -52,7 +56,7 @@ def show_request(
         "problem_field": field,
         "entered_note": request.POST.get("note", ""),
         "unreachable": unreachable_approvers(approval) if approval.is_open and page.is_own else [],
-        # Of the items of a release, which are shown as in their release.
+        # The items of a release are shown like on the release's own page.
         "release": page.release,
         "board": page.board,
         "detail": page.detail,

@@ -25,7 +25,7 @@ from dashboard.web.ui.forms import forget_unsent_form, redirect_to_request, sent
 from dashboard.web.ui.htmx import Request, render_partial
 from dashboard.web.ui.query_params import int_param
 
-_RELEASES = Release.objects.select_related("rolls_back", "approval")
+_RELEASES = Release.objects.select_related("rolls_back", "approval", "machine_plan__token")
 
 
 def _decide(
@@ -38,7 +38,7 @@ def _decide(
         release = get_object_or_404(_RELEASES, pk=release_id)
         if release.state in REVIEWABLE:
             return show_board(request, release, {}, error=error)
-        # The same form sent again, most often: it leads to what the first one has begun.
+        # Usually the form was sent twice. Show the result of the first time.
         messages.info(request, str(error))
     forget_unsent_form(request)
     return redirect(release_url(release))
@@ -47,7 +47,7 @@ def _decide(
 @require_POST
 @requires(PUBLISH)
 def release_discard(request: Request, release_id: int) -> HttpResponse:
-    """Remove a draft that the user leaves without a decision; one that was kept stays as it is."""
+    """Delete a draft that was only opened, when the user leaves it. Other drafts stay."""
     release = get_object_or_404(Release, pk=release_id)
     if not drafting.discard(release, request.user):
         return redirect(release_url(release))
@@ -63,7 +63,7 @@ def release_check(request: Request, release_id: int) -> HttpResponse:
 @require_POST
 @requires(PUBLISH)
 def release_publish(request: Request, release_id: int) -> HttpResponse:
-    """Publish a release now; in an emergency without the approval that it needs."""
+    """Publish a release now. With an emergency reason, publish without the required approval."""
     reason = request.POST.get("emergency_reason", "") if "emergency" in request.POST else None
     confirmed = confirmation(request)
     return _decide(request, release_id, decisions.publish, **confirmed, emergency_reason=reason)
@@ -106,9 +106,9 @@ def release_cancel(request: Request, release_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(PUBLISH)
 def release_roll_back(request: Request, release_id: int) -> HttpResponse:
-    """Show what visitors will see again; roll back the items that went live, all or some.
+    """Show what visitors will see again, and roll back all or some of the items that went live.
 
-    If the rule needs an approval, it is requested once a worker has read the versions.
+    If the rule requires an approval, it is requested after a worker has read the versions.
     """
     release = get_object_or_404(_RELEASES, pk=release_id)
     if request.method != "POST":

@@ -1,4 +1,4 @@
-"""The forms of a release: new, name and note, schedule, and what is done with one item."""
+"""Forms of a release: create it, edit its name and note, and change an item."""
 
 from typing import Any
 
@@ -25,21 +25,21 @@ from dashboard.web.ui.htmx import Request
 from dashboard.web.ui.query_params import int_param
 
 NEW = "new"
-"""The choice of a new release, in place of a draft's id."""
+"""Value of the field `release` for a new release, in place of a draft's id."""
 MAX_DRAFTS = 20
-"""Drafts that audiences can be added to, the newest first."""
+"""Maximum number of drafts to choose from, newest first."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(PUBLISH)
 def release_new(request: Request) -> HttpResponse:
-    """Make a release of the selected audiences or versions, or add them to a draft.
+    """Create a release from the selected audiences or versions, or add audiences to a draft.
 
-    `audience` are ids of pages and audiences, `version` those of pages, audiences and versions.
-    `then=review` creates it at once; otherwise the form asks for a name, or for the draft.
+    An `audience` holds the ids of page and audience. A `version` also holds the version's id.
+    `then=review` creates the release at once. Otherwise the form asks for a name or a draft.
     """
     fields = request.POST if request.method == "POST" else resumed_form(request) or request.GET
-    fields = with_all_matching(fields)
+    fields = with_all_matching(fields, request.user)
     is_decided = fields.get("then") == "review" or "release" in fields
     if request.method != "POST" or not is_decided:
         return _show_new(request, fields)
@@ -50,14 +50,14 @@ def release_new(request: Request) -> HttpResponse:
     forget_unsent_form(request)
     if fields.get("then") == "schedule":
         return redirect("release-schedule", release.pk)
-    # The list of audiences clears its selection then.
+    # `added` makes the list of audiences clear its selection.
     return redirect(f"{release_url(release)}?added=1")
 
 
 def _create_or_add(request: Request, fields: QueryDict) -> Release:
-    """Create a release, or add to the draft that was chosen. Raises ReleaseError.
+    """Create a release, or add to the chosen draft. Raises ReleaseError.
 
-    The same form leads to the release that it has made.
+    If the same form is sent again, return the release that it created.
     """
     form_key = sent_form_key(request)
     if form_key and (release := Release.objects.filter(form_key=form_key).first()):
@@ -66,7 +66,7 @@ def _create_or_add(request: Request, fields: QueryDict) -> Release:
         "name": fields.get("name", ""),
         "note": fields.get("note", ""),
         "user": request.user,
-        # By one press in a list, it is only opened; the form is sent by a person who wants it.
+        # A button in a list only opens a release. Sending the form keeps it.
         "is_provisional": fields.get("then") == "review" and "release" not in fields,
         "form_key": form_key,
     }
@@ -137,9 +137,9 @@ def release_edit(request: Request, release_id: int) -> HttpResponse:
 @require_POST
 @requires(PUBLISH)
 def release_item(request: Request, release_id: int, item_id: int) -> HttpResponse:
-    """Change one item by `action`: its mark, its place, its version; remove or skip it.
+    """Change an item by `action`: mark, move, remove or skip it, or choose another version.
 
-    A mark answers htmx with the next item to review; all else redirects to the board.
+    After a mark, htmx gets the next item to review. All other actions redirect to the board.
     """
     item = get_object_or_404(ReleaseItem.objects.select_related("release"), pk=item_id)
     release = item.release

@@ -4,12 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from django.contrib.auth.models import User
 from django.http import QueryDict
 
 from dashboard.ledger.queries import find
 from dashboard.ledger.queries.pages import page_names
 from dashboard.operations.checking import PublishTarget
 from dashboard.releases.errors import AudienceProblem, ReleaseError
+from dashboard.releases.models import MAX_ITEMS
 from dashboard.releases.planning import AudienceKey
 from dashboard.web.audiences.listing import matching_audiences
 from dashboard.web.audiences.markup import selection_value
@@ -24,25 +26,27 @@ class SelectedAudience:
     name: str
     page_name: str
     version: str
-    """What would be published: the number of its latest version; "" if it is unknown."""
+    """Number of the latest version, which would be published; "" if it is unknown."""
     problem: str = ""
 
 
-def with_all_matching(fields: QueryDict) -> QueryDict:
-    """Return the fields with one for each audience that matches, if all of them are selected.
+def with_all_matching(fields: QueryDict, viewer: User, *, limit: int = MAX_ITEMS + 1) -> QueryDict:
+    """Return the fields, with every matching audience added if all of them are selected.
 
-    `query` is the query string of the list; of more than MAX_ITEMS, one too many is enough.
+    The field `query` is the query string of the list. The default `limit` is one more than a
+    release may have, which is enough to reject the selection.
     """
     if not fields.get("all_matching"):
         return fields
-    keys = matching_audiences(QueryDict(fields.get("query", "").removeprefix("?")))
+    query = QueryDict(fields.get("query", "").removeprefix("?"))
+    keys = matching_audiences(query, viewer, limit=limit)
     expanded = fields.copy()
     expanded.setlist(AUDIENCE_FIELD, [selection_value(*ids) for ids in keys])
     return expanded
 
 
 def selected_audiences(fields: QueryDict) -> list[AudienceKey]:
-    """Return the ids of the selected audiences. Raises ReleaseError if a value is none."""
+    """Return the ids of the selected audiences. Raises ReleaseError if a value is invalid."""
     return [(page, audience) for page, audience in _parsed(fields, AUDIENCE_FIELD, 2)]
 
 
@@ -60,7 +64,7 @@ def _parsed(fields: QueryDict, name: str, length: int) -> list[list[str]]:
 def describe_selection(
     fields: QueryDict, problems: Iterable[AudienceProblem] = ()
 ) -> list[SelectedAudience]:
-    """Return the selected audiences as last known, in order, with what is wrong with each."""
+    """Return the selected audiences as last known, in order, each with its problem if any."""
     keys = [key for value in fields.getlist(AUDIENCE_FIELD) if (key := _key(value))]
     records = find.audiences_by_id(list(dict.fromkeys(keys)))
     pages = page_names(list({page_id for page_id, _ in keys}))

@@ -1,9 +1,8 @@
-"""The state of a release in a few words, for its head and for the agenda."""
+"""The state of a release in a few words, for its page and for the agenda."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from zlib import crc32
 
 from django.db.models import Count, Q
 from django.utils import timezone
@@ -15,7 +14,7 @@ from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseSt
 from dashboard.releases.worker import MISSING_AFTER
 
 Badge = tuple[str, str, str]
-"""A label, an icon and a tone."""
+"""Label, icon and tone."""
 RELEASE_BADGES: dict[str, Badge] = {
     ReleaseState.DRAFT: ("Draft", "st-draft", "plain"),
     ReleaseState.WAITING_FOR_APPROVAL: ("Needs approval", "st-approval", "info"),
@@ -64,9 +63,9 @@ class ReleaseSummary:
     release: Release
     counts: dict[str, int]
     pages: tuple[str, ...] = ()
-    """The names of the pages of its items; empty if they were not read."""
+    """Names of the items' pages; empty if they were not read."""
     reviewed: int = 0
-    """How many items are marked as reviewed; 0 if they were not counted."""
+    """Number of items marked as reviewed; 0 if they were not counted."""
 
     @property
     def total(self) -> int:
@@ -109,7 +108,7 @@ class ReleaseSummary:
 
     @property
     def result(self) -> str:
-        """What became of the items so far: `47 of 100 sent, 38 live, 1 failed, 2 held`."""
+        """The outcome of the items so far: `47 of 100 sent, 38 live, 1 failed, 2 held`."""
         parts = [f"{self.sent} of {self.total} sent", f"{self.live} live"]
         if self.live == self.total:
             return f"{self.live} of {self.total} live"
@@ -124,12 +123,8 @@ class ReleaseSummary:
 
     @property
     def is_moving(self) -> bool:
-        """Whether it is being published, or something that it sent is not live yet."""
+        """Whether the release is running, or a sent item is still in progress."""
         return self.release.state == ReleaseState.RUNNING or self.in_progress > 0
-
-    @property
-    def mark(self) -> str:
-        return f"{crc32(repr((self.badge, self.result)).encode()):x}"
 
     @property
     def needs_worker(self) -> bool:
@@ -141,7 +136,10 @@ class ReleaseSummary:
 
     @property
     def is_scheduled_elsewhere(self) -> bool:
-        """Whether its time is another one in the zone in which it was scheduled."""
+        """Whether the zone it was scheduled in shows another time than the viewer's zone.
+
+        Also true if that zone is unknown.
+        """
         moment = self.release.scheduled_moment
         if moment is None or not moment.zone:
             return False
@@ -158,7 +156,7 @@ class ReleaseSummary:
 
 
 def summarize(release: Release) -> ReleaseSummary:
-    """Return the summary of one release, with the names of its pages. Two queries."""
+    """Return the summary of a release with the names of its pages. Makes two queries."""
     items = release.items.order_by()
     counts = dict(items.values_list("state").annotate(count=Count("pk")))
     pages = items.values_list("page_name", flat=True).distinct().order_by("page_name")
@@ -166,9 +164,9 @@ def summarize(release: Release) -> ReleaseSummary:
 
 
 def finished_rollbacks(release: Release) -> list[Release]:
-    """Return the finished releases that took back versions of a finished one, earliest first.
+    """Return the finished releases that rolled back versions of a release, earliest first.
 
-    Each has the number of these versions as `live`.
+    Each has the number of these versions in `live`. Returns none if `release` is not finished.
     """
     if release.state != ReleaseState.FINISHED:
         return []
@@ -178,7 +176,7 @@ def finished_rollbacks(release: Release) -> list[Release]:
 
 
 def summarize_all(releases: Iterable[Release]) -> list[ReleaseSummary]:
-    """Return the summaries of some releases, in order. Two queries, that of `releases` included."""
+    """Return the summaries of the releases, in order. Makes two queries, with the one for them."""
     releases = list(releases)
     counts: dict[int, dict[str, int]] = {}
     reviewed: dict[int, int] = {}

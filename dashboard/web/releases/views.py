@@ -49,7 +49,7 @@ EXPORT = (
     Cell("live version ID before", "live_version_id"),
     Cell("operation key", "operation_key"),
 )
-_RELEASES = Release.objects.select_related("rolls_back", "approval")
+_RELEASES = Release.objects.select_related("rolls_back", "approval", "machine_plan__token")
 
 
 @require_GET
@@ -68,9 +68,9 @@ def release_list(request: Request) -> HttpResponse:
 
 @require_GET
 def release_detail(request: Request, release_id: int) -> HttpResponse:
-    """Show the review board, or the progress and result of a release that was started.
+    """Show the review board, or the progress and result of a started release.
 
-    `?item=` selects an item of the board, `?state=` shows all items of a group.
+    `?item=` selects an item of the board. `?state=` shows all items of a group.
     """
     release = get_object_or_404(_RELEASES, pk=release_id)
     if release.state in REVIEWABLE or "item" in request.GET:
@@ -99,7 +99,7 @@ def show_board(
 
 
 def show_marked(request: Request, release: Release, *, marked: int, selected: int) -> HttpResponse:
-    """Answer htmx after an item was marked: the selected item, and what the mark changes."""
+    """Return the partial after an item was marked: the selected item, and the marked entry."""
     context = _board_context(request, release, {"item": str(selected)})
     entries = context["board"].entries
     context["marked"] = next((entry for entry in entries if entry.item.pk == marked), None)
@@ -140,7 +140,7 @@ def problem_context(error: ReleaseError | None) -> dict[str, Any]:
 
 
 def confirmation(request: Request) -> dict[str, Any]:
-    """Return what a person confirms by a form of a release, as arguments of a decision."""
+    """Return what the user confirmed in a form, as arguments of a decision."""
     fields = request.POST
     return {
         "entered_count": fields.get("typed", ""),
@@ -150,7 +150,10 @@ def confirmation(request: Request) -> dict[str, Any]:
 
 
 def _entered_fields(request: Request, error: ReleaseError | None) -> dict[str, Any]:
-    """Return what was typed into a decision that was refused, and why; or before a sign-in."""
+    """Return what was typed into a form that was rejected, with the problem.
+
+    Also returns what was typed before the user had to sign in again.
+    """
     fields = request.POST if error else resumed_form(request)
     if fields is None:
         return {}

@@ -24,7 +24,7 @@ Ask: TypeAlias = Callable[..., ApprovalRequest]
 
 
 def new_rule(**covers: Any) -> ApprovalRule:
-    """Put a rule in force."""
+    """Turn a rule on."""
     return ApprovalRule.objects.create(changed_at=timezone.now(), changed_by_name="ada", **covers)
 
 
@@ -63,13 +63,13 @@ def as_peter(peter: User) -> Client:
 
 @pytest.fixture
 def release(service: PublishingAudiences, paula: User, rule: ApprovalRule) -> Release:
-    """A checked draft of two audiences, by Paula."""
+    """A checked draft by Paula with two audiences."""
     return checked(service, paula, 2)
 
 
 @pytest.fixture
 def ask(service: PublishingAudiences, paula: User, rule: ApprovalRule) -> Ask:
-    """Has Paula ask for the approval of a release of so many new audiences; a worker notifies."""
+    """Makes Paula request approval of a release of `count` new audiences; a worker notifies."""
 
     def make(count: int = 2) -> ApprovalRequest:
         release = checked(service, paula, count)
@@ -81,19 +81,9 @@ def ask(service: PublishingAudiences, paula: User, rule: ApprovalRule) -> Ask:
 
 
 def checked(service: PublishingAudiences, user: User, count: int) -> Release:
-    """Return a checked draft of so many new audiences."""
+    """Return a checked draft of `count` new audiences."""
     release = create_release(
         name="November prices", note="For Monday", audiences=service.add(count), user=user
     )
     check_release(release)
     return release
-
-
-def url(approval: ApprovalRequest, *steps: str) -> str:
-    """Return the URL of a request, or of a decision on it."""
-    return "/".join([f"/approvals/{approval.pk}", *steps, ""])
-
-
-def decide(client: Client, approval: ApprovalRequest, step: str, note: str = "") -> Any:
-    """Decide on a request as its page shows it."""
-    return client.post(url(approval, step), {"shown": approval.digest, "note": note})

@@ -1,4 +1,4 @@
-"""A request for the approval of a release: asked on its page, decided on the request's."""
+"""Approval of a release: requested on the release's page, decided on the request's page."""
 
 import re
 from datetime import timedelta
@@ -12,13 +12,13 @@ from django.utils import timezone
 from dashboard.approvals.models import ApprovalRequest, RequestState
 from dashboard.releases.models import Release, ReleaseState
 from tests.conftest import logged_in, person
-from tests.support.approval_page import ApprovalPage
+from tests.support.approval_page import ApprovalPage, approval_url
 from tests.support.clock import Clock
 from tests.support.html import page_text, response_text, text
 from tests.support.live_page import Region
+from tests.support.release_page import ReleasePage
 from tests.support.release_service import PublishingAudiences, work
-from tests.web.approvals.conftest import Ask, decide, new_rule, url
-from tests.web.releases.conftest import decide as decide_on_release
+from tests.web.approvals.conftest import Ask, new_rule
 from tests.web.releases.conftest import hidden
 from tests.web.releases.conftest import url as release_url
 
@@ -47,10 +47,10 @@ def test_a_release_that_needs_an_approval_asks_for_one(
 
 
 def test_a_request_has_an_address_of_its_own(release: Release, as_publisher: Client) -> None:
-    answer = decide_on_release(as_publisher, release, "request-approval")
+    board = ReleasePage(as_publisher, release).decide("request-approval")
     approval = ApprovalRequest.objects.get()
-    assert answer.url == url(approval)
-    page = page_text(as_publisher, answer.url)
+    assert board.location == approval_url(approval)
+    page = page_text(as_publisher, board.location)
     assert "Everyone who can approve it is notified" in page
     assert "Note from paula For Monday" in page
     assert state_of(release) == ReleaseState.WAITING_FOR_APPROVAL
@@ -64,7 +64,7 @@ def test_the_same_form_leads_to_the_request(
     form = {"shown": digest, "due": ""}
     form |= {"date": "2030-03-12", "time": "14:30", "zone": "Europe/Oslo"}
     first, second = (as_publisher.post(release_url(release, step), form) for _ in range(2))
-    assert first.url == second.url == url(ApprovalRequest.objects.get())
+    assert first.url == second.url == approval_url(ApprovalRequest.objects.get())
     assert as_peter.post(release_url(release, step), form).status_code == 422
 
 
@@ -94,9 +94,9 @@ def test_what_was_not_shown_is_not_requested(release: Release, as_publisher: Cli
 def test_publishing_now_is_refused(
     release: Release, service: PublishingAudiences, as_publisher: Client
 ) -> None:
-    answer = decide_on_release(as_publisher, release, "publish")
-    assert answer.status_code == 422
-    assert "It needs the approval of another person." in response_text(answer)
+    board = ReleasePage(as_publisher, release).decide("publish")
+    assert board.status == 422
+    assert "It needs the approval of another person." in board.text
     assert state_of(release) == ReleaseState.DRAFT
 
 
@@ -106,7 +106,7 @@ def test_approval_can_be_requested_although_no_rule_needs_it(
     new_rule()
     page = page_text(as_publisher, release_url(release))
     assert "Publish 2 now" in page
-    decide_on_release(as_publisher, release, "request-approval")
+    ReleasePage(as_publisher, release).decide("request-approval")
     assert state_of(release) == ReleaseState.WAITING_FOR_APPROVAL
 
 
@@ -116,9 +116,9 @@ def test_a_schedule_can_be_requested(release: Release, as_publisher: Client) -> 
     assert "Schedule 2 versions" not in page
     day = (timezone.now() + timedelta(days=1)).date().isoformat()
     fields = {"date": day, "time": "14:00", "zone": "UTC"}
-    answer = decide_on_release(as_publisher, release, "schedule", "request", **fields)
-    assert answer.url == url(ApprovalRequest.objects.get())
-    assert "Scheduled for" in page_text(as_publisher, answer.url)
+    board = ReleasePage(as_publisher, release).decide("schedule", "request", **fields)
+    assert board.location == approval_url(ApprovalRequest.objects.get())
+    assert "Scheduled for" in page_text(as_publisher, board.location)
     release.refresh_from_db()
     assert release.due_at
 
@@ -128,9 +128,9 @@ def test_an_approved_schedule_is_moved_by_a_new_request(
 ) -> None:
     day = (timezone.now() + timedelta(days=3)).date().isoformat()
     fields = {"date": day, "time": "14:00", "zone": "UTC"}
-    decide_on_release(as_publisher, release, "schedule", "request", **fields)
+    ReleasePage(as_publisher, release).decide("schedule", "request", **fields)
     approval = ApprovalRequest.objects.get()
-    decide(as_peter, approval, "approve")
+    ApprovalPage(as_peter, approval).decide("approve")
     assert "It was approved for this time." in page_text(as_publisher, release_url(release))
     address = release_url(release, "schedule")
     html = as_publisher.get(address).text
@@ -138,9 +138,9 @@ def test_an_approved_schedule_is_moved_by_a_new_request(
     due = hidden(html, "due")
     answer = as_publisher.post(address, fields | {"time": "15:00", "due": due})
     approval.refresh_from_db()
-    assert answer.url == url(ApprovalRequest.objects.exclude(pk=approval.pk).get())
+    assert answer.url == approval_url(ApprovalRequest.objects.exclude(pk=approval.pk).get())
     for client in (as_publisher, as_peter):
-        page = page_text(client, url(approval))
+        page = page_text(client, approval_url(approval))
         assert "paula moved it to another time." in page
         assert re.search(r"Time .*14:00 UTC .*15:00 UTC Changed", page)
 
@@ -157,7 +157,7 @@ def as_chief(db: None) -> Client:
 def test_an_administrator_publishes_alone_with_a_reason(release: Release, as_chief: Client) -> None:
     assert "Publish 2 without approval" in page_text(as_chief, release_url(release))
     fields = {"emergency": "on", "emergency_reason": "Prices are wrong"}
-    decide_on_release(as_chief, release, "publish", **fields)
+    ReleasePage(as_chief, release).decide("publish", **fields)
     assert state_of(release) == ReleaseState.RUNNING
     page = page_text(as_chief, release_url(release))
     assert "chief decided to publish it without approval. Prices are wrong" in page
@@ -165,17 +165,17 @@ def test_an_administrator_publishes_alone_with_a_reason(release: Release, as_chi
 
 def test_an_emergency_needs_a_reason(release: Release, as_chief: Client) -> None:
     fields = {"emergency": "on", "emergency_reason": " "}
-    answer = decide_on_release(as_chief, release, "publish", **fields)
-    assert answer.status_code == 422
-    assert "Enter why it can’t wait for an approval." in response_text(answer)
+    board = ReleasePage(as_chief, release).decide("publish", **fields)
+    assert board.status == 422
+    assert "Enter why it can’t wait for an approval." in board.text
     assert state_of(release) == ReleaseState.DRAFT
 
 
 def test_a_publisher_has_no_emergency(release: Release, as_publisher: Client) -> None:
     assert "without approval" not in page_text(as_publisher, release_url(release))
     fields = {"emergency": "on", "emergency_reason": "Now"}
-    answer = decide_on_release(as_publisher, release, "publish", **fields)
-    assert "Only administrators can publish without an approval." in response_text(answer)
+    board = ReleasePage(as_publisher, release).decide("publish", **fields)
+    assert "Only administrators can publish without an approval." in board.text
     assert state_of(release) == ReleaseState.DRAFT
 
 
@@ -219,7 +219,15 @@ def test_who_declines_gives_a_reason_and_loses_nothing(page: ApprovalPage) -> No
     assert "x" * 2001 in page.html
 
 
-def test_nobody_approves_an_own_request(ask: Ask, as_publisher: Client) -> None:
+def test_a_question_leaves_the_request_open(page: ApprovalPage) -> None:
+    assert "Write something first." in page.decide("ask").text
+    page.decide("ask", note="Does this include the SIM fees?")
+    assert page.approval.is_open
+    assert "1 open comment" in page.text
+    assert "Does this include the SIM fees?" in page.text
+
+
+def test_a_requester_cannot_approve_the_request(ask: Ask, as_publisher: Client) -> None:
     page = ApprovalPage(as_publisher, ask())
     assert "Your own request: another person decides it." in page.open().text
     assert page.decide("approve").status == 422
@@ -249,7 +257,7 @@ def test_the_requester_withdraws(page: ApprovalPage, as_publisher: Client) -> No
     assert page.release.state == ReleaseState.DRAFT
 
 
-def test_the_second_decision_is_told_of_the_first(page: ApprovalPage) -> None:
+def test_a_second_decision_names_the_first(page: ApprovalPage) -> None:
     page.decide("decline", "No")
     again = ApprovalPage(logged_in(person("petra", "Publishers")), page.approval)
     assert again.decide("approve").status == 422
@@ -295,27 +303,27 @@ def test_a_void_request_shows_then_and_now(page: ApprovalPage) -> None:
     seen = page.open().text
     assert "It changed, so the approval is void." in seen
     assert "Live version Acme Version 3 Version 4 Changed" in seen
-    assert "Mark as" not in seen  # That is on the release's own page.
+    assert "Mark as" not in seen  # Only the release's own page has it.
 
 
 def test_a_get_decides_nothing_and_leads_to_the_request(ask: Ask, as_peter: Client) -> None:
     approval = ask()
     for step in ("approve", "decline", "withdraw", "send"):
-        assert as_peter.get(url(approval, step)).url == url(approval)
+        assert as_peter.get(approval_url(approval, step)).url == approval_url(approval)
     assert as_peter.get("/approvals/999/").status_code == 404
 
 
 def test_the_link_survives_a_sign_in(ask: Ask, peter: User) -> None:
     approval, client = ask(), Client()
     for step in ("", "approve"):
-        page = url(approval, step) if step else url(approval)
+        page = approval_url(approval, step) if step else approval_url(approval)
         answer = client.post(
-            url(approval, "approve"), headers={"Referer": f"http://testserver{page}"}
+            approval_url(approval, "approve"), headers={"Referer": f"http://testserver{page}"}
         )
         assert answer.url == f"/accounts/login/?next={page}"
         form = {"username": "peter", "password": "peter", "next": page}
         signed_in = client.post("/accounts/login/", form, follow=True)
-        assert signed_in.redirect_chain[-1][0] == url(approval)
+        assert signed_in.redirect_chain[-1][0] == approval_url(approval)
         assert "Your decision" in response_text(signed_in)
         client.post("/accounts/logout/")
 
@@ -329,8 +337,8 @@ def test_the_page_follows_until_the_version_is_live(
     service.is_fast = False
     approval = ask(1)
     release = approval.releases.get()
-    page_url = decide(as_peter, approval, "approve").url
-    page = Region(as_peter, page_url, "approval")
+    decided = ApprovalPage(as_peter, approval).decide("approve")
+    page = Region(as_peter, decided.location, "approval")
     assert {f"approval:{approval.pk}", f"release:{release.pk}"} <= {*page.topics}
     assert "Version 2 is being checked once more." in page.text
     assert page.is_moving
@@ -349,10 +357,9 @@ def test_a_decision_leads_to_the_next_request(
     ask: Ask, as_peter: Client, as_publisher: Client
 ) -> None:
     first, second = ask(1), ask(1)
-    answer = decide(as_peter, first, "decline", "Wrong price")
-    page = as_peter.get(answer.url).text
-    assert "Review the next request" in text(page)
-    assert f'href="{url(second)}"' in page
-    assert "Review the next request" not in page_text(as_publisher, url(first))
-    decide(as_peter, second, "approve")
-    assert "Review the next request" not in page_text(as_peter, url(second))
+    page = ApprovalPage(as_peter, first).decide("decline", "Wrong price")
+    assert "Review the next request" in page.text
+    assert f'href="{approval_url(second)}"' in page.html
+    assert "Review the next request" not in page_text(as_publisher, approval_url(first))
+    ApprovalPage(as_peter, second).decide("approve")
+    assert "Review the next request" not in page_text(as_peter, approval_url(second))

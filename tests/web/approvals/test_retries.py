@@ -1,4 +1,4 @@
-"""A publish of unknown outcome is retried in Activity by the approval that it was sent by."""
+"""A publish with an unknown outcome is retried in Activity under its original approval."""
 
 from typing import Any
 
@@ -10,11 +10,12 @@ from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import Outcome
 from dashboard.releases.models import Release
 from tests.conftest import logged_in, person
+from tests.support.approval_page import ApprovalPage
 from tests.support.clock import Clock
 from tests.support.html import response_text
+from tests.support.release_page import ReleasePage
 from tests.support.release_service import PublishingAudiences, accepts, fails, work
-from tests.web.approvals.conftest import Ask, decide, new_rule
-from tests.web.releases.conftest import decide as decide_on_release
+from tests.web.approvals.conftest import Ask, new_rule
 from tests.web.releases.conftest import hidden
 
 pytestmark = pytest.mark.django_db
@@ -22,10 +23,10 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def unknown(ask: Ask, service: PublishingAudiences, as_peter: Client, clock: Clock) -> Operation:
-    """A publish that was approved and sent, and of which no response arrived."""
+    """A publish that was approved and sent, but got no response."""
     service.way = fails(httpx.ReadTimeout, is_carried_out=False)
     approval = ask(1)
-    decide(as_peter, approval, "approve")
+    ApprovalPage(as_peter, approval).decide("approve")
     work(approval.releases.get(), clock)
     service.way = accepts
     return Operation.objects.get(outcome=Outcome.UNKNOWN)
@@ -80,7 +81,7 @@ def test_an_emergency_covers_what_was_sent_and_nothing_else(
     service.way = fails(httpx.ReadTimeout, is_carried_out=False)
     reason = {"emergency": "on", "emergency_reason": "Wrong price"}
     if in_release:
-        decide_on_release(chief, release, "publish", **reason)
+        ReleasePage(chief, release).decide("publish", **reason)
         work(release, clock, minutes=0.1)
     else:
         item = release.items.all()[0]
@@ -102,7 +103,7 @@ def test_an_emergency_covers_what_was_sent_and_nothing_else(
     for client in (as_publisher, chief):
         answer = retry(client, operation)
         if "Not sent again" in response_text(answer):
-            # It is shown what differs now, and still needs an approval.
+            # The page shows what differs, and the retry still needs an approval.
             digest = hidden(answer.text, "shown")
             number = str(operation.version_number)
             client.post(retry_url(operation), {"shown": digest, "number": number})
@@ -119,7 +120,7 @@ def test_retrying_another_text_is_confirmed_first(
 ) -> None:
     new_rule()
     service.way = fails(httpx.ReadTimeout, is_carried_out=False)
-    decide_on_release(as_publisher, release, "publish")
+    ReleasePage(as_publisher, release).decide("publish")
     work(release, clock, minutes=0.1)
     operation = Operation.objects.filter(outcome=Outcome.UNKNOWN).earliest("pk")
     key = (operation.page_id, operation.audience_id)
@@ -140,7 +141,7 @@ def test_resending_needs_an_approval_under_a_new_rule(
     new_rule()
     chief = logged_in(person("chief", "Publishers"))
     service.way = fails(httpx.ReadTimeout, is_carried_out=False)
-    decide_on_release(chief, release, "publish")
+    ReleasePage(chief, release).decide("publish")
     work(release, clock)
     operation = Operation.objects.filter(outcome=Outcome.UNKNOWN)[0]
     new_rule(covers_publishing=True)

@@ -1,4 +1,4 @@
-"""What the overview tells of approvals, and the mark in Activity of what had none."""
+"""What the overview says about approvals, and Activity's mark for publishes without one."""
 
 from datetime import timedelta
 from typing import Any
@@ -16,11 +16,12 @@ from dashboard.releases import decisions
 from dashboard.releases.models import Release
 from dashboard.releases.reviewing import board_digest
 from tests.conftest import logged_in, person
+from tests.support.approval_page import ApprovalPage, approval_url
 from tests.support.clock import Clock
 from tests.support.csv_files import csv_rows
 from tests.support.html import page_text, response_text
 from tests.support.release_service import work
-from tests.web.approvals.conftest import Ask, decide, url
+from tests.web.approvals.conftest import Ask
 
 pytestmark = pytest.mark.django_db
 TITLE = "Publish November prices, 2 versions"
@@ -28,7 +29,7 @@ TITLE = "Publish November prices, 2 versions"
 
 @pytest.fixture
 def emergency(release: Release, clock: Clock) -> Release:
-    """A release that an administrator has published without the approval it needs."""
+    """A release that an administrator published without the required approval."""
     chief = person("chief", "Administrators", "Publishers")
     decisions.publish(release, chief, "", board_digest(release), emergency_reason="Wrong price")
     work(release, clock)
@@ -50,7 +51,7 @@ def test_who_asks_is_warned_of_approvers_without_an_address(
     ask: Ask, as_publisher: Client, as_peter: Client, peter: User, settings: Any
 ) -> None:
     settings.EMAIL_IS_ON = True
-    page = url(ask())
+    page = approval_url(ask())
     assert "Not reachable by e-mail: peter." in page_text(as_publisher, page)
     assert "Not reachable by e-mail" not in page_text(as_peter, page)
     save_preferences(peter, email="peter@kestrel.example")
@@ -60,14 +61,14 @@ def test_who_asks_is_warned_of_approvers_without_an_address(
 def test_the_requester_hears_why_it_was_declined(
     ask: Ask, as_publisher: Client, as_peter: Client
 ) -> None:
-    decide(as_peter, ask(), "decline", "Wrong price")
+    ApprovalPage(as_peter, ask()).decide("decline", "Wrong price")
     assert f"Declined {TITLE} peter: Wrong price" in page_text(as_publisher, "/")
 
 
-def test_both_are_told_that_an_approval_is_void(
+def test_both_people_learn_that_an_approval_is_void(
     ask: Ask, as_publisher: Client, as_peter: Client, as_viewer: Client
 ) -> None:
-    decide(as_peter, ask(), "approve")
+    ApprovalPage(as_peter, ask()).decide("approve")
     ApprovalRequest.objects.update(
         state=RequestState.VOID, ended_at=timezone.now(), end_reason="The text changed."
     )
@@ -79,12 +80,12 @@ def test_both_are_told_that_an_approval_is_void(
 def test_what_came_to_nothing_is_forgotten_after_a_week(
     ask: Ask, as_publisher: Client, as_peter: Client
 ) -> None:
-    decide(as_peter, ask(), "decline", "Wrong price")
+    ApprovalPage(as_peter, ask()).decide("decline", "Wrong price")
     ApprovalRequest.objects.update(decided_at=timezone.now() - timedelta(days=8))
     assert TITLE not in page_text(as_publisher, "/")
 
 
-def test_who_asked_is_told_that_nobody_decided_in_time(
+def test_the_requester_learns_that_a_request_expired(
     ask: Ask, as_publisher: Client, as_peter: Client
 ) -> None:
     ask()
@@ -93,7 +94,7 @@ def test_who_asked_is_told_that_nobody_decided_in_time(
     assert TITLE not in page_text(as_peter, "/")
 
 
-def test_an_emergency_is_told_to_everyone_who_can_approve(
+def test_approvers_see_an_emergency_on_the_overview(
     emergency: Release, as_peter: Client, as_viewer: Client
 ) -> None:
     assert Operation.objects.count() == 2
@@ -112,7 +113,7 @@ def test_activity_names_who_approved(
     ask: Ask, as_peter: Client, as_viewer: Client, clock: Clock
 ) -> None:
     approval = ask()
-    decide(as_peter, approval, "approve")
+    ApprovalPage(as_peter, approval).decide("approve")
     work(approval.releases.get(), clock)
     key = Operation.objects.values_list("operation_key", flat=True)[0]
     assert "Approved by peter" in page_text(as_viewer, f"/activity/{key}/")
@@ -143,7 +144,7 @@ def test_a_decided_request_is_read_for_all_approvers(
     other = logged_in(person("olga", "Publishers"))
     approval = ask()
     assert "1 unread" in page_text(other, "/people/")
-    decide(as_peter, approval, "decline", "Wrong price")
+    ApprovalPage(as_peter, approval).decide("decline", "Wrong price")
     for client in (other, as_peter):
         assert "0 unread" in page_text(client, "/people/")
 

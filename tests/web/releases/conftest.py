@@ -1,4 +1,4 @@
-"""Releases of a fake service with many audiences, and their pages."""
+"""Releases with a fake service of many audiences, and their pages."""
 
 from collections.abc import Callable, Iterable
 from datetime import timedelta
@@ -16,6 +16,7 @@ from dashboard.releases.models import ItemState, Release, ReleaseState, WorkerHe
 from tests.support.fake_service import FakeService
 from tests.support.html import elements
 from tests.support.many_audiences import Key, ManyAudiences
+from tests.support.release_page import Board, ReleasePage
 
 Draft: TypeAlias = Callable[..., Release]
 
@@ -30,7 +31,7 @@ def service(db: None, fake_service: FakeService) -> ManyAudiences:
 
 @pytest.fixture
 def draft(service: ManyAudiences, paula: User) -> Draft:
-    """Return a function that makes a checked draft of so many audiences."""
+    """Return a function that makes a checked draft of `count` audiences."""
 
     def make(count: int, *, name: str = "November prices", **differs: Any) -> Release:
         keys = service.add(count, **differs)
@@ -48,8 +49,18 @@ def worker(db: None) -> None:
     WorkerHeartbeat.objects.create(worker_id="worker-1", started_at=now, active_at=now)
 
 
+@pytest.fixture
+def board(draft: Draft, as_publisher: Client) -> Board:
+    """Return a function that makes a checked draft and opens it as Paula."""
+
+    def make(count: int, **differs: Any) -> ReleasePage:
+        return ReleasePage(as_publisher, draft(count, **differs))
+
+    return make
+
+
 def url(release: Release, *steps: str) -> str:
-    """Return the URL of a release, or of something under it."""
+    """Return the URL of a release, or a URL under it."""
     return "/".join([f"/releases/{release.pk}", *steps, ""])
 
 
@@ -59,14 +70,8 @@ def hidden(html: str, name: str) -> str:
     return [box["value"] for box in inputs if box.get("name") == name][-1]
 
 
-def decide(client: Client, release: Release, *steps: str, **fields: str) -> Any:
-    """Submit the form of a decision as the page of the release shows it."""
-    html = client.get(url(release)).text
-    return client.post(url(release, *steps), {"shown": hidden(html, "shown"), **fields})
-
-
 def live_release(draft: Draft, count: int, *, live: int) -> Release:
-    """Return a finished release; the other items have failed."""
+    """Return a finished release of `count` items: `live` are live, the others failed."""
     release = draft(count)
     now = timezone.now()
     columns = {"sent_at": now - timedelta(seconds=60), "settled_at": now}
@@ -77,15 +82,6 @@ def live_release(draft: Draft, count: int, *, live: int) -> Release:
         state=ReleaseState.FINISHED, started_at=now - timedelta(minutes=2), finished_at=now
     )
     return release
-
-
-def schedule(client: Client, release: Release, **fields: str) -> Any:
-    """Submit the form of the schedule as its page shows it."""
-    address = url(release, "schedule")
-    html = client.get(address).text
-    form = {"date": "2030-03-12", "time": "14:30", "zone": "Europe/Oslo"}
-    form |= {name: hidden(html, name) for name in ("shown", "due")}
-    return client.post(address, form | fields)
 
 
 NEW = "/releases/new/"

@@ -1,4 +1,4 @@
-"""A draft that was only opened, a name that follows the versions, and what is planned or held."""
+"""Drafts that were only opened, names that follow the versions, and planned or held releases."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -13,30 +13,22 @@ from dashboard.releases.worker import run_pending
 from tests.conftest import logged_in, person
 from tests.support.html import page_text
 from tests.support.many_audiences import ManyAudiences
-from tests.web.releases.conftest import (
-    NEW,
-    Draft,
-    decide,
-    hidden,
-    live_release,
-    schedule,
-    url,
-    values,
-)
+from tests.support.release_page import ReleasePage
+from tests.web.releases.conftest import NEW, Draft, hidden, live_release, url, values
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def opened(service: ManyAudiences, as_publisher: Client) -> Release:
-    """A draft of three audiences, opened by one press in their list, and checked."""
+    """A checked draft of three audiences, opened with one press in their list."""
     as_publisher.post(NEW, {"audience": values(service.add(3)), "then": "review"})
     run_pending("worker-1")
     return Release.objects.get()
 
 
 def is_listed(client: Client) -> bool:
-    """Return whether a draft of three versions is in any list."""
+    """Return whether any list has a draft of three versions."""
     addresses = ("/releases/", "/releases/?state=drafts", "/", "/find/?q=versions")
     with_form = (*addresses, f"{NEW}?audience=page_1/aud_1")
     matching = {"3 versions" in page_text(client, address) for address in with_form}
@@ -50,8 +42,8 @@ DECISIONS: dict[str, Callable[[Client, Release], object]] = {
     ),
     "named": lambda client, it: client.post(url(it, "edit"), {"name": "", "note": "Prices"}),
     "canceled": lambda client, it: client.post(url(it, "cancel")),
-    "published": lambda client, it: decide(client, it, "publish"),
-    "scheduled": schedule,
+    "published": lambda client, it: ReleasePage(client, it).decide("publish"),
+    "scheduled": lambda client, it: ReleasePage(client, it).schedule(),
 }
 
 
@@ -96,7 +88,7 @@ def test_a_retry_stays_unlisted_until_two_people_open_it(
     assert url(release, "retry") in as_publisher.get(url(release)).text
     as_peter = logged_in(person("peter", "Publishers"))
     assert as_peter.post(url(release, "retry"))["Location"] == address
-    # Two people are at it now, so it stays when one of them leaves.
+    # Two people have it open, so it stays when one of them leaves.
     as_publisher.post(f"{address}discard/")
     assert "Retry: " in page_text(as_publisher, "/releases/")
 
@@ -112,7 +104,7 @@ def test_a_scheduled_release_can_be_reviewed_and_rescheduled(
     draft: Draft, as_publisher: Client
 ) -> None:
     release = draft(2)
-    schedule(as_publisher, release)
+    ReleasePage(as_publisher, release).schedule()
     assert "Review: November prices" in page_text(as_publisher, "/releases/")
     html = as_publisher.get(url(release)).text
     assert '<p class="due">' in html

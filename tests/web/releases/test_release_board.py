@@ -1,4 +1,4 @@
-"""The review board: what is in it, what is done with an item, and what it costs."""
+"""The review board: its content, the actions on an item, and its cost."""
 
 from typing import Any
 
@@ -12,10 +12,12 @@ from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseSt
 from tests.support.html import elements, page_text, response_text, text
 from tests.support.live_page import Region
 from tests.support.many_audiences import ManyAudiences
-from tests.web.releases.conftest import Draft, decide, hidden, url
+from tests.support.release_page import ReleasePage
+from tests.support.seeding import seed_thread
+from tests.web.releases.conftest import Draft, hidden, url
 
 MAX_KB = 300
-"""Of the first response for 400 items, which a slow line still brings in seconds."""
+"""Limit for the first response with 400 items, which a slow line loads in seconds."""
 
 
 def items_of(release: Release) -> list[ReleaseItem]:
@@ -55,6 +57,16 @@ def test_the_selected_item_has_its_difference_and_its_findings(
     assert "2 pending changes are not in version 2." in page
 
 
+def test_an_item_names_open_threads_on_its_words(draft: Draft, as_viewer: Client) -> None:
+    release = draft(1)
+    on_words = {"place": "audience:page_1:aud_1", "kind": "passage", "version_number": 2}
+    seed_thread(1, "Is this agreed?", quote="20 trucks", **on_words)
+    seed_thread(2, "Old", quote="10 trucks", is_open=False, **on_words)
+    page = page_text(as_viewer, url(release))
+    assert "On “20 trucks” of version 2: Is this agreed? Open thread" in page
+    assert "10 trucks”" not in page
+
+
 def test_without_scripts_an_item_opens_by_its_link(draft: Draft, as_viewer: Client) -> None:
     release = draft(2)
     html = as_viewer.get(url(release)).text
@@ -80,7 +92,7 @@ def test_htmx_gets_the_selected_item_alone(draft: Draft, as_viewer: Client) -> N
     assert "Name of aud_1" not in html
 
 
-def test_a_mark_goes_on_to_the_next_item(draft: Draft, as_publisher: Client) -> None:
+def test_marking_an_item_opens_the_next(draft: Draft, as_publisher: Client) -> None:
     release = draft(2)
     first, second = items_of(release)
     answer = act(as_publisher, first, "reviewed", shown=first.digest)
@@ -198,10 +210,10 @@ def test_an_empty_release_says_where_to_select(draft: Draft, as_publisher: Clien
     assert "This release is empty" in page_text(as_publisher, url(release))
 
 
-def test_a_viewer_sees_all_of_it_and_no_button(draft: Draft, as_viewer: Client) -> None:
+def test_a_viewer_sees_all_of_it_and_can_only_comment(draft: Draft, as_viewer: Client) -> None:
     html = as_viewer.get(url(draft(2))).text
     assert "You need the Publisher role to publish." in text(html)
-    main = html[html.index("<main") : html.index("</main>")]
+    main = html[html.index("<main") : html.index("</main>")].partition('id="new-thread-form"')[0]
     buttons = [
         element for element in elements(main, "button") if element.attributes["type"] == "submit"
     ]
@@ -219,7 +231,7 @@ def test_a_held_item_can_be_skipped(draft: Draft, as_publisher: Client) -> None:
     assert "1 version changed." in page
     assert "Continue with 1" in page
     act(as_publisher, held, "skip")
-    decide(as_publisher, release, "continue")
+    ReleasePage(as_publisher, release).decide("continue")
     held.refresh_from_db()
     release.refresh_from_db()
     assert (held.state, release.state) == (ItemState.CANCELED, ReleaseState.RUNNING)
@@ -257,5 +269,5 @@ def test_the_board_makes_constant_queries(
 ) -> None:
     release = draft(40)
     as_publisher.get(url(release))
-    with django_assert_max_num_queries(18):
+    with django_assert_max_num_queries(20):
         as_publisher.get(url(release))

@@ -1,4 +1,4 @@
-"""Publish, schedule, stop, continue, cancel and roll back, without scripts."""
+"""Publishing, scheduling, stopping, continuing, canceling and rolling back without scripts."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -18,73 +18,53 @@ from dashboard.releases.models import ItemState, Release, ReleaseState
 from dashboard.releases.worker import run_pending
 from dashboard.web.releases.progress import MAX_EXCERPTS
 from tests.support.csv_files import csv_rows
-from tests.support.html import elements, page_text, response_text, text
+from tests.support.html import page_text, response_text, text
 from tests.support.live_page import Region
 from tests.support.many_audiences import ManyAudiences
+from tests.support.release_page import Board, ReleasePage
 from tests.web.approvals.conftest import new_rule
-from tests.web.releases.conftest import Draft, decide, hidden, live_release, schedule, url
+from tests.web.releases.conftest import Draft, hidden, live_release, url
 
 AMERICAN = {"date_order": "month", "hours": "12"}
 
 
-def state_of(release: Release) -> str:
-    release.refresh_from_db()
-    return str(release.state)
+def test_a_release_is_published_by_one_press(board: Board) -> None:
+    page = board(2)
+    page.decide("publish")
+    assert page.location == page.url()
+    assert page.state == ReleaseState.RUNNING
 
 
-def test_a_release_is_published_by_one_press(draft: Draft, as_publisher: Client) -> None:
-    release = draft(2)
-    answer = decide(as_publisher, release, "publish")
-    assert answer.url == url(release)
-    assert state_of(release) == ReleaseState.RUNNING
-
-
-def test_a_repeated_press_says_it_is_being_published(draft: Draft, as_publisher: Client) -> None:
-    release = draft(2)
-    fields = {"shown": hidden(as_publisher.get(url(release)).text, "shown")}
-    as_publisher.post(url(release, "publish"), fields)
-    again = as_publisher.post(url(release, "publish"), fields, follow=True)
-    assert again.redirect_chain == [(url(release), 302)]
-    assert "This release is being published." in response_text(again)
+def test_a_repeated_press_says_it_is_being_published(board: Board) -> None:
+    page = board(2)
+    shown = page.open().hidden("shown")
+    page.post("publish", shown=shown)
+    assert page.post("publish", shown=shown).location == page.url()
+    assert "This release is being published." in page.open().text
 
 
 @pytest.mark.parametrize("entered", ["", "25", "twenty-six"])
-def test_a_wrong_number_is_refused_beside_its_field(
-    draft: Draft, as_publisher: Client, entered: str
-) -> None:
-    release = draft(26)
-    answer = decide(as_publisher, release, "publish", typed=entered, publishes_others="on")
-    assert answer.status_code == 422
-    html = answer.text
-    field = next(
-        element.attributes
-        for element in elements(html, "input")
-        if element.attributes.get("id") == "typed"
-    )
+def test_a_wrong_number_is_refused_beside_its_field(board: Board, entered: str) -> None:
+    page = board(26)
+    page.decide("publish", typed=entered, publishes_others="on")
+    assert page.status == 422
+    field = page.field("typed")
     assert (field["value"], field["aria-describedby"]) == (entered, "typed-problem")
-    assert "then type 26." in text(html)
-    others = [
-        element.attributes
-        for element in elements(html, "input")
-        if element.attributes.get("name") == "publishes_others"
-    ]
-    assert "checked" in others[0]
-    assert state_of(release) == ReleaseState.DRAFT
+    assert "then type 26." in page.text
+    assert "checked" in page.field("publishes_others")
+    assert page.state == ReleaseState.DRAFT
 
 
-def test_a_change_since_opening_prevents_publishing(
-    service: ManyAudiences, draft: Draft, as_publisher: Client
-) -> None:
-    release = draft(1)
-    seen = hidden(as_publisher.get(url(release)).text, "shown")
+def test_a_change_since_opening_prevents_publishing(service: ManyAudiences, board: Board) -> None:
+    page = board(1)
+    seen = page.open().hidden("shown")
     changed = service.version(("page_1", "aud_1"), 2, supplementaryContext="Other words")
     service.change(("page_1", "aud_1"), latestVersion=changed)
-    request_check(release)
-    check_release(release)
-    answer = as_publisher.post(url(release, "publish"), {"shown": seen})
-    assert answer.status_code == 422
-    assert "Something changed since you opened this page." in response_text(answer)
-    assert state_of(release) == ReleaseState.DRAFT
+    request_check(page.release)
+    check_release(page.release)
+    assert page.post("publish", shown=seen).status == 422
+    assert "Something changed since you opened this page." in page.text
+    assert page.state == ReleaseState.DRAFT
 
 
 @pytest.mark.parametrize("step", ["publish", "request-approval", "cancel", "schedule", "edit"])
@@ -93,7 +73,7 @@ def test_a_decision_on_a_removed_item_is_404(draft: Draft, as_publisher: Client,
     body = {"date": "2030-01-01", "time": "10:00", "zone": "UTC"}
 
     def remove(execute: Any, sql: str, *arguments: Any) -> Any:
-        # The view has read it, and begins a transaction.
+        # The view has read the release and begins a transaction.
         if sql.startswith("SAVEPOINT"):
             connection.execute_wrappers.remove(remove)
             Release.objects.filter(pk=release.pk).delete()
@@ -108,75 +88,62 @@ def test_a_decision_on_a_removed_item_is_404(draft: Draft, as_publisher: Client,
     ["publish", "schedule", "stop", "continue", "cancel", "roll-back", "retry", "check", "edit"],
 )
 def test_a_viewer_decides_nothing(draft: Draft, as_viewer: Client, step: str) -> None:
-    release = draft(1)
-    answer = as_viewer.post(url(release, step))
-    assert answer.status_code == 403
-    assert "You need the Publisher role to publish." in response_text(answer)
-    assert state_of(release) == ReleaseState.DRAFT
+    page = ReleasePage(as_viewer, draft(1))
+    assert page.post(step).status == 403
+    assert "You need the Publisher role to publish." in page.text
+    assert page.state == ReleaseState.DRAFT
 
 
-def test_the_same_schedule_again_leads_to_the_release(draft: Draft, as_publisher: Client) -> None:
-    release = draft(2)
-    html = as_publisher.get(url(release, "schedule")).text
-    form = {"date": "2030-03-12", "time": "14:30", "zone": "Europe/Oslo"}
-    form |= {name: hidden(html, name) for name in ("shown", "due")}
-    first, second = (as_publisher.post(url(release, "schedule"), form) for _ in range(2))
-    assert first.url == second.url == url(release)
-    later = as_publisher.post(url(release, "schedule"), form | {"time": "15:00"})
-    assert "The schedule was changed since you opened this page." in response_text(later)
+def test_the_same_schedule_again_leads_to_the_release(board: Board) -> None:
+    page = board(2)
+    due = page.open("schedule").hidden("due")
+    assert page.schedule(due=due).location == page.schedule(due=due).location == page.url()
+    page.schedule(due=due, time="15:00")
+    assert "The schedule was changed since you opened this page." in page.text
 
 
-def test_a_release_is_scheduled_in_a_zone(draft: Draft, as_publisher: Client) -> None:
-    release = draft(2)
-    assert schedule(as_publisher, release).url == url(release)
-    release.refresh_from_db()
-    assert release.due_at == datetime(2030, 3, 12, 13, 30, tzinfo=UTC)
-    assert (release.state, release.time_zone) == (ReleaseState.SCHEDULED, "Europe/Oslo")
-    assert "(12 Mar 2030, 14:30 CET, Europe/Oslo)" in page_text(as_publisher, url(release))
+def test_a_release_is_scheduled_in_a_zone(board: Board) -> None:
+    page = board(2)
+    assert page.schedule().location == page.url()
+    assert page.release.due_at == datetime(2030, 3, 12, 13, 30, tzinfo=UTC)
+    assert (page.release.state, page.release.time_zone) == (ReleaseState.SCHEDULED, "Europe/Oslo")
+    assert "(12 Mar 2030, 14:30 CET, Europe/Oslo)" in page.open().text
 
 
 @pytest.mark.parametrize("zone", ["Mars/Base", "Etc", "../../etc/passwd"])
-def test_an_unknown_zone_is_shown_in_utc(draft: Draft, as_publisher: Client, zone: str) -> None:
-    release = draft(2)
-    schedule(as_publisher, release)
-    Release.objects.filter(pk=release.pk).update(time_zone=zone)
-    item = release.items.all()[0]
+def test_an_unknown_zone_is_shown_in_utc(board: Board, as_publisher: Client, zone: str) -> None:
+    page = board(2).schedule()
+    Release.objects.update(time_zone=zone)
+    item = page.release.items.all()[0]
     audience = f"/pages/{item.page_id}/audiences/{item.audience_id}/"
     dialog = f"{audience}versions/{item.version_id}/publish/"
     lists = ["/", "/releases/", f"/pages/{item.page_id}/", "/audiences/", "/find/?q=November"]
-    for address in (*lists, audience, dialog, f"{dialog}scheduled/{release.pk}/"):
+    for address in (*lists, audience, dialog, f"{dialog}scheduled/{page.pk}/"):
         assert as_publisher.get(address).status_code == 200, address
     sentence = f"This machine doesn’t know the time zone {zone}, so the time is shown in UTC."
-    for address in (url(release), url(release, "schedule")):
-        assert sentence in page_text(as_publisher, address)
+    assert sentence in page.open().text
+    assert sentence in page.open("schedule").text
     assert f"12 Mar 2030, 13:30 UTC, {zone} (unknown here)" in page_text(as_publisher, "/releases/")
-    html = as_publisher.get(url(release, "schedule")).text
-    assert [hidden(html, name) for name in ("date", "time")] == ["2030-03-12", "13:30"]
-    assert '<option value="UTC" selected>' in html
-    schedule(as_publisher, release, time="15:00", zone="UTC")
-    assert sentence not in page_text(as_publisher, url(release))
-    Release.objects.filter(pk=release.pk).update(time_zone=zone)
-    as_publisher.post(url(release, "cancel"))
-    assert state_of(release) == ReleaseState.CANCELED
+    page.open("schedule")
+    assert (page.hidden("date"), page.hidden("time")) == ("2030-03-12", "13:30")
+    assert '<option value="UTC" selected>' in page.html
+    page.schedule(time="15:00", zone="UTC")
+    assert sentence not in page.open().text
+    Release.objects.update(time_zone=zone)
+    page.post("cancel")
+    assert page.state == ReleaseState.CANCELED
     assert as_publisher.get("/releases/").status_code == 200
 
 
-def test_an_hour_that_occurs_twice_is_asked_for(draft: Draft, as_publisher: Client) -> None:
-    release = draft(1)
+def test_an_hour_that_occurs_twice_is_asked_for(board: Board) -> None:
+    page = board(1)
     entered = {"date": "2030-10-27", "time": "02:30"}
-    answer = schedule(as_publisher, release, **entered)
-    html = answer.text
-    assert answer.status_code == 422
-    assert "02:30 occurs twice on 27 Oct 2030." in text(html)
-    assert "First 02:30 CEST, 00:30 UTC" in text(html)
-    values = {
-        element.attributes.get("name"): element.attributes.get("value")
-        for element in elements(html, "input")
-    }
-    assert (values["date"], values["time"]) == ("2030-10-27", "02:30")
-    schedule(as_publisher, release, **entered, fold="second")
-    release.refresh_from_db()
-    assert release.due_at == datetime(2030, 10, 27, 1, 30, tzinfo=UTC)
+    assert page.schedule(**entered).status == 422
+    assert "02:30 occurs twice on 27 Oct 2030." in page.text
+    assert "First 02:30 CEST, 00:30 UTC" in page.text
+    assert {name: page.hidden(name) for name in entered} == entered
+    page.schedule(**entered, fold="second")
+    assert page.release.due_at == datetime(2030, 10, 27, 1, 30, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -190,15 +157,15 @@ def test_an_hour_that_occurs_twice_is_asked_for(draft: Draft, as_publisher: Clie
     ],
 )
 def test_a_planned_release_names_its_moved_hour(
-    draft: Draft, as_publisher: Client, paula: User, formats: dict[str, str], sentence: str
+    board: Board, paula: User, formats: dict[str, str], sentence: str
 ) -> None:
-    release = draft(1)
-    schedule(as_publisher, release, date="2030-03-31", time="02:30")
+    page = board(1)
+    page.schedule(date="2030-03-31", time="02:30")
     save_preferences(paula, **formats)
     for _ in range(2):
-        assert sentence in page_text(as_publisher, url(release))
-    schedule(as_publisher, release, date="2030-03-31", time="03:30")
-    assert "doesn’t exist" not in page_text(as_publisher, url(release))
+        assert sentence in page.open().text
+    page.schedule(date="2030-03-31", time="03:30")
+    assert "doesn’t exist" not in page.open().text
 
 
 @pytest.mark.parametrize(
@@ -206,12 +173,12 @@ def test_a_planned_release_names_its_moved_hour(
     [({}, "02:30 occurs twice on 27 Oct"), (AMERICAN, "2:30 AM occurs twice on Oct 27, 2030")],
 )
 def test_a_repeated_hour_follows_the_viewer_s_format(
-    draft: Draft, as_publisher: Client, paula: User, formats: dict[str, str], sentence: str
+    board: Board, paula: User, formats: dict[str, str], sentence: str
 ) -> None:
-    release = draft(1)
+    page = board(1)
     save_preferences(paula, **formats)
-    answer = schedule(as_publisher, release, date="2030-10-27", time="02:30")
-    assert sentence in response_text(answer)
+    page.schedule(date="2030-10-27", time="02:30")
+    assert sentence in page.text
 
 
 @pytest.mark.parametrize(
@@ -224,89 +191,81 @@ def test_a_repeated_hour_follows_the_viewer_s_format(
     ],
 )
 def test_a_bad_moment_is_explained_and_kept(
-    draft: Draft, as_publisher: Client, field: str, entered: str, sentence: str
+    board: Board, field: str, entered: str, sentence: str
 ) -> None:
-    release = draft(1)
-    answer = schedule(as_publisher, release, **{field: entered, "publishes_others": "on"})
-    html = answer.text
-    assert answer.status_code == 422
+    page = board(1)
+    page.schedule(**{field: entered, "publishes_others": "on"})
+    html = page.html
+    assert page.status == 422
     assert sentence in text(html)
     assert f'value="{entered}"' in html
-    assert state_of(release) == ReleaseState.DRAFT
+    assert page.state == ReleaseState.DRAFT
 
 
-def test_a_schedule_is_changed_and_canceled(draft: Draft, as_publisher: Client) -> None:
-    release = draft(1)
-    schedule(as_publisher, release)
-    html = as_publisher.get(url(release, "schedule")).text
+def test_a_schedule_is_changed_and_canceled(board: Board) -> None:
+    page = board(1)
+    page.schedule()
+    html = page.open("schedule").html
     assert 'value="14:30"' in html
-    schedule(as_publisher, release, time="15:00", zone="UTC")
-    release.refresh_from_db()
-    assert release.due_at == datetime(2030, 3, 12, 15, 0, tzinfo=UTC)
-    as_publisher.post(url(release, "schedule", "cancel"))
-    assert state_of(release) == ReleaseState.DRAFT
+    page.schedule(time="15:00", zone="UTC")
+    assert page.release.due_at == datetime(2030, 3, 12, 15, 0, tzinfo=UTC)
+    page.post("schedule", "cancel")
+    assert page.state == ReleaseState.DRAFT
 
 
-def test_a_foreign_schedule_is_not_replaced_unseen(draft: Draft, as_publisher: Client) -> None:
-    release = draft(1)
-    of_draft = {"due": ""}
-    schedule(as_publisher, release)
-    html = as_publisher.get(url(release, "schedule")).text
-    for seen in (of_draft, {"due": hidden(html, "due")}):
-        schedule(as_publisher, release, time="15:00")
-        answer = schedule(as_publisher, release, time="16:00", **seen)
-        assert answer.status_code == 422
-        assert "The schedule was changed since you opened this page." in response_text(answer)
-        assert 'value="16:00"' in answer.text
-    release.refresh_from_db()
-    assert release.due_at == datetime(2030, 3, 12, 14, 0, tzinfo=UTC)
+def test_a_foreign_schedule_is_not_replaced_unseen(board: Board) -> None:
+    page = board(1).schedule()
+    of_draft, first = "", page.open("schedule").hidden("due")
+    for due in (of_draft, first):
+        page.schedule(time="15:00")
+        assert page.schedule(time="16:00", due=due).status == 422
+        assert "The schedule was changed since you opened this page." in page.text
+        assert 'value="16:00"' in page.html
+    assert page.release.due_at == datetime(2030, 3, 12, 14, 0, tzinfo=UTC)
 
 
-def test_a_canceled_schedule_is_not_made_again(draft: Draft, as_publisher: Client) -> None:
-    release = draft(1)
-    schedule(as_publisher, release)
-    due = hidden(as_publisher.get(url(release, "schedule")).text, "due")
-    as_publisher.post(url(release, "schedule", "cancel"))
-    assert schedule(as_publisher, release, due=due).status_code == 422
-    assert state_of(release) == ReleaseState.DRAFT
+def test_a_canceled_schedule_is_not_made_again(board: Board) -> None:
+    page = board(1)
+    page.schedule()
+    due = page.open("schedule").hidden("due")
+    page.post("schedule", "cancel")
+    assert page.schedule(due=due).status == 422
+    assert page.state == ReleaseState.DRAFT
 
 
-def test_a_scheduled_release_can_be_published_now(draft: Draft, as_publisher: Client) -> None:
-    release = draft(1)
-    schedule(as_publisher, release)
-    decide(as_publisher, release, "publish")
-    assert state_of(release) == ReleaseState.RUNNING
+def test_a_scheduled_release_can_be_published_now(board: Board) -> None:
+    page = board(1)
+    page.schedule()
+    page.decide("publish")
+    assert page.state == ReleaseState.RUNNING
 
 
-def test_a_scheduled_release_without_a_worker_has_a_banner(
-    draft: Draft, as_publisher: Client
-) -> None:
-    release = draft(1)
-    schedule(as_publisher, release)
-    assert "The scheduler isn’t running" in page_text(as_publisher, url(release))
+def test_a_scheduled_release_without_a_worker_has_a_banner(board: Board) -> None:
+    page = board(1)
+    page.schedule()
+    assert "The scheduler isn’t running" in page.open().text
 
 
-def test_with_a_worker_it_has_none(draft: Draft, worker: None, as_publisher: Client) -> None:
-    release = draft(1)
-    schedule(as_publisher, release)
-    assert "The scheduler isn’t running" not in page_text(as_publisher, url(release))
+def test_with_a_worker_it_has_none(board: Board, worker: None) -> None:
+    page = board(1)
+    page.schedule()
+    assert "The scheduler isn’t running" not in page.open().text
 
 
-def test_a_running_release_is_stopped(draft: Draft, as_publisher: Client) -> None:
-    release = draft(2)
-    decide(as_publisher, release, "publish")
-    assert "Stop after this one" in page_text(as_publisher, url(release))
-    as_publisher.post(url(release, "stop"))
-    page = page_text(as_publisher, url(release))
-    assert "Stopping" in page
-    assert "Stop after this one" not in page
+def test_a_running_release_is_stopped(board: Board) -> None:
+    page = board(2)
+    page.decide("publish")
+    assert "Stop after this one" in page.open().text
+    page.post("stop")
+    assert "Stopping" in page.open().text
+    assert "Stop after this one" not in page.text
 
 
-def test_a_draft_is_canceled(draft: Draft, as_publisher: Client) -> None:
-    release = draft(1)
-    as_publisher.post(url(release, "cancel"))
-    assert state_of(release) == ReleaseState.CANCELED
-    assert "Nothing was sent" in page_text(as_publisher, url(release))
+def test_a_draft_is_canceled(board: Board) -> None:
+    page = board(1)
+    page.post("cancel")
+    assert page.state == ReleaseState.CANCELED
+    assert "Nothing was sent" in page.open().text
 
 
 def test_progress_is_grouped_with_the_reasons(draft: Draft, as_viewer: Client) -> None:
@@ -353,7 +312,7 @@ def test_an_open_page_shows_the_result_once_it_has_ended(draft: Draft, as_viewer
 
 
 def half_rolled_back(service: ManyAudiences, draft: Draft) -> Release:
-    """Return a release of three items: two are live, and one of these was a first publish."""
+    """Return a release of three items, two of them live, one of these by a first publish."""
     release = live_release(draft, 3, live=2)
     for key in list(service.audiences)[:2]:
         published = service.live(key, 2)
@@ -384,11 +343,10 @@ def test_a_rollback_runs_at_once_without_changed_items(
 def test_a_rollback_of_nothing_sends_nothing(
     service: ManyAudiences, draft: Draft, as_publisher: Client
 ) -> None:
-    release = half_rolled_back(service, draft)
-    answer = as_publisher.post(url(release, "roll-back"), {"note": "Kept"})
-    assert answer.status_code == 422
-    assert "Select at least one version." in response_text(answer)
-    assert 'value="Kept"' in answer.text
+    page = ReleasePage(as_publisher, half_rolled_back(service, draft))
+    assert page.post("roll-back", note="Kept").status == 422
+    assert "Select at least one version." in page.text
+    assert 'value="Kept"' in page.html
     assert Release.objects.count() == 1
 
 
@@ -443,10 +401,9 @@ def test_the_dialog_shows_the_first_text_to_return(
 
 
 def test_a_release_that_cannot_be_rolled_back_says_so(draft: Draft, as_publisher: Client) -> None:
-    release = live_release(draft, 1, live=0)
-    answer = as_publisher.post(url(release, "roll-back"))
-    assert answer.status_code == 422
-    assert "No version of this release can be rolled back." in response_text(answer)
+    page = ReleasePage(as_publisher, live_release(draft, 1, live=0))
+    assert page.post("roll-back").status == 422
+    assert "No version of this release can be rolled back." in page.text
 
 
 def test_what_is_as_before_is_counted_and_not_listed(draft: Draft, as_publisher: Client) -> None:
@@ -493,7 +450,7 @@ def test_a_second_press_shows_the_draft_of_the_first(
     service.record()
     first = as_publisher.post(url(release, "retry"))["Location"]
     assert url(release, "retry") in as_publisher.get(url(release)).text
-    Release.objects.update(is_provisional=False)  # As after any decision in it.
+    Release.objects.update(is_provisional=False)  # As after any decision on it.
     page = as_publisher.get(url(release)).text
     assert f'<a href="{first}"' in page
     assert url(release, "retry") not in page
@@ -520,11 +477,10 @@ def test_a_repeated_form_leads_to_its_rollback(
 def test_a_release_in_which_nothing_failed_offers_no_retry(
     draft: Draft, as_publisher: Client
 ) -> None:
-    release = live_release(draft, 1, live=1)
-    assert "Retry failed" not in page_text(as_publisher, url(release))
-    answer = as_publisher.post(url(release, "retry"))
-    assert answer.status_code == 422
-    assert "No version of this release can be retried." in response_text(answer)
+    page = ReleasePage(as_publisher, live_release(draft, 1, live=1))
+    assert "Retry failed" not in page.open().text
+    assert page.post("retry").status == 422
+    assert "No version of this release can be retried." in page.text
 
 
 def test_a_viewer_is_not_offered_to_retry(draft: Draft, as_viewer: Client) -> None:

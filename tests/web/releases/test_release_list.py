@@ -1,4 +1,4 @@
-"""The agenda: releases by what is to be done with them, and whether a worker runs."""
+"""The agenda: releases by their next step, and whether a worker runs."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -70,7 +70,7 @@ def test_one_state_can_be_shown_alone(draft: Draft, as_viewer: Client) -> None:
     assert "A draft" not in page
 
 
-def test_releases_of_one_person_can_be_shown_alone(draft: Draft, as_viewer: Client) -> None:
+def test_releases_are_filtered_by_owner(draft: Draft, as_viewer: Client) -> None:
     draft(1, name="Of Paula")
     assert "Everyone" not in page_text(as_viewer, LIST)
     state(draft(1, name="Of Ada"), owner_name="ada & co")

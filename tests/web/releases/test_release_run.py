@@ -1,4 +1,4 @@
-"""A release from the selection to the rollback, by forms alone, with a worker in between."""
+"""A release from the selection to the rollback, with forms only and a worker in between."""
 
 import httpx
 import pytest
@@ -9,8 +9,9 @@ from dashboard.releases.models import Release, ReleaseState
 from tests.support.clock import Clock, stopped
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, page_text, text
+from tests.support.release_page import ReleasePage
 from tests.support.release_service import PublishingAudiences, fails, responds, work
-from tests.web.releases.conftest import decide, url
+from tests.web.releases.conftest import url
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def publishing(db: None, fake_service: FakeService) -> PublishingAudiences:
-    """A service at which a published version is live at once."""
+    """A service where a published version is live at once."""
     fake_service.answer = PublishingAudiences()
     return fake_service.answer
 
@@ -34,7 +35,7 @@ def test_two_audiences_are_published_and_rolled_back(
     release = Release.objects.get()
     assert "Checking 0 of 2… Reload to update." in page_text(as_publisher, url(release))
     work(release, clock, minutes=1)
-    decide(as_publisher, release, "publish")
+    ReleasePage(as_publisher, release).decide("publish")
     work(release, clock, minutes=2)
     assert "2 of 2 went live" in page_text(as_publisher, url(release))
     assert "Roll back all 2…" in page_text(as_publisher, url(release))
@@ -70,14 +71,14 @@ def test_a_version_that_failed_is_retried_and_goes_live(
     as_publisher.post("/releases/new/", {"audience": keys, "then": "review"})
     release = Release.objects.get()
     work(release, clock, minutes=1)
-    decide(as_publisher, release, "publish")
+    ReleasePage(as_publisher, release).decide("publish")
     work(release, clock, minutes=2)
     assert "2 of 3 went live" in page_text(as_publisher, url(release))
     publishing.ways.clear()
     as_publisher.post(url(release, "retry"))
     retry = Release.objects.latest("pk")
     work(retry, clock, minutes=1)
-    decide(as_publisher, retry, "publish")
+    ReleasePage(as_publisher, retry).decide("publish")
     work(retry, clock, minutes=2)
     assert "1 of 1 went live" in page_text(as_publisher, url(retry))
     assert "Version 2 is live." in page_text(as_publisher, url(release))
@@ -93,7 +94,7 @@ def test_a_later_check_settles_the_unknown_item(
     as_publisher.post("/releases/new/", {"audience": keys, "then": "review"})
     release = Release.objects.get()
     work(release, clock, minutes=1)
-    decide(as_publisher, release, "publish")
+    ReleasePage(as_publisher, release).decide("publish")
     work(release, clock, minutes=2)
     page = page_text(as_publisher, url(release))
     assert "Check now" in page
