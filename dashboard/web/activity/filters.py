@@ -1,9 +1,9 @@
-"""The lists of Activity: operations, and what was published outside Pressroom."""
+"""Filters of the lists in Activity: operations, and publications outside Pressroom."""
 
 from contextlib import suppress
 from datetime import UTC, date, datetime, time
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from dashboard.contract.wire import MAX_IDENTIFIER_BYTES
@@ -11,6 +11,7 @@ from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.queries.operations import find_operations
 from dashboard.ledger.states import OperationState
+from dashboard.machine.models import MachinePlan
 from dashboard.releases.models import Release
 from dashboard.saved_views.models import ListName
 from dashboard.web.activity.records import EXPORT, of_release
@@ -48,7 +49,7 @@ def release_of(state: ListState) -> Release | None:
 
 
 def since_moment(state: ListState) -> datetime | None:
-    """Return the beginning of the day that the list begins with."""
+    """Return the start of the first day in the list, in UTC; None if the list is unlimited."""
     if not (day := since_day(state)):
         return None
     # East of Greenwich, 0001-01-01 begins before datetime.min in UTC.
@@ -58,10 +59,11 @@ def since_moment(state: ListState) -> datetime | None:
 
 
 def are_grouped(state: ListState) -> bool:
-    """Return whether a release is one entry: a filter may match some of its operations only."""
+    """Return whether a release is one entry. A filter might match only some of its operations."""
     return not state.is_filtered_besides(SINCE)
 
 
+_PLANNED_BY_MACHINES = MachinePlan.objects.filter(release__items__operation=OuterRef("pk"))
 KIND = choice_among("kind", "Type", OperationKind.choices, all_label="All types")
 OUTCOME = choice_among(
     "outcome",
@@ -71,16 +73,18 @@ OUTCOME = choice_among(
 )
 ACTOR = Choice("actor", "User", is_open=True, all_label="All users")
 SINCE = Day("since")
-"""In the viewer's time zone."""
+"""First day in the list, in the viewer's time zone."""
 TARGET = Filter("target", "Target", max_length=MAX_IDENTIFIER_BYTES)
-"""The id of a page, audience, version or subscription."""
+"""ID of a page, audience, version or subscription."""
 RELEASE = Choice("release", "Release", find=_existing_releases)
-"""The id of a release that sent them."""
+"""ID of the release that sent the operations."""
 APPROVAL = Choice("approval", "Approval", values=("none",), where=lambda _: ~Q(emergency_reason=""))
-"""`none`: those that were sent without the approval they needed."""
+"""`none` matches operations that were sent without the approval they needed."""
+BY = Choice("by", "By", values=("machines",), where=lambda _: Q(Exists(_PLANNED_BY_MACHINES)))
+"""`machines` matches operations that a token planned."""
 ACTIVITY = ListDefinition(
     name=ListName.ACTIVITY,
-    filters=(KIND, OUTCOME, ACTOR, SINCE, TARGET, RELEASE, APPROVAL),
+    filters=(KIND, OUTCOME, ACTOR, SINCE, TARGET, RELEASE, APPROVAL, BY),
     csv=EXPORT,
     start="after",
     find=find_matches,
@@ -99,4 +103,4 @@ OUTSIDE = ListDefinition(
     ),
     start="after",
 )
-"""What was published outside Pressroom."""
+"""The list of publications outside Pressroom."""

@@ -34,22 +34,17 @@ RIGHTS = {
 
 @require_GET
 def operation_detail(request: Request, operation_key: str) -> HttpResponse:
-    """Show one operation; only its exchange if a row of the list is expanded.
-
-    An open page fetches its partial "operation-poll" again.
-    """
+    """Show an operation, or only its requests and responses if a row of the list is expanded."""
     operation = _operation(operation_key)
-    is_refresh = wants_partial(request, ("operation-poll",))
     context = {
         "here": "activity",
         "operation": operation,
         "record": record_of(operation, shows_secrets=may(request, UPDATE_SUBSCRIPTION)),
         "may_settle": may(request, RIGHTS[OperationKind(operation.kind)]),
         "rollback": _rollback_of(operation),
-        "is_refresh": is_refresh,
     }
-    if is_refresh:
-        return render_partial(request, "activity/detail.html", context, parts=("operation-poll",))
+    if wants_partial(request, ("operation",)):
+        return render_partial(request, "activity/detail.html", context, parts=("operation",))
     target = request.htmx.target or ""
     template = "activity/detail.html"
     is_row = target.startswith("exchange-") and not request.htmx.history_restore_request
@@ -59,7 +54,7 @@ def operation_detail(request: Request, operation_key: str) -> HttpResponse:
 
 
 def _rollback_of(operation: Operation) -> Publication | None:
-    """Return the version to roll back to, while the version that was published here is live."""
+    """Return the version to roll back to, while the version of this operation is live."""
     if operation.kind != OperationKind.PUBLISH_VERSION or operation.is_rollback:
         return None
     key = (operation.page_id, operation.audience_id)
@@ -80,7 +75,7 @@ def operation_check(request: Request, operation_key: str) -> HttpResponse:
 
 @require_POST
 def operation_retry(request: Request, operation_key: str) -> HttpResponse:
-    """Retry an operation of unknown outcome, with the same key and body."""
+    """Retry an operation whose outcome is unknown, with the same key and body."""
     mark_interrupted_unknown()
     operation = _operation(operation_key, for_request=request)
     if not record_of(operation).may_retry:
@@ -93,7 +88,7 @@ def operation_retry(request: Request, operation_key: str) -> HttpResponse:
 
 
 def _retry_publish(request: Request, operation: Operation) -> HttpResponse:
-    """Retry a publish; ask for confirmation first if it may undo what went live since."""
+    """Retry a publish. Ask for confirmation first if it might undo what went live since."""
     operation, review = review_again(operation)
     displayed_digest, entered_number = request.POST.get("shown", ""), request.POST.get("number", "")
     is_seen = bool(displayed_digest) or not differs_from_sent(operation, review)

@@ -1,6 +1,6 @@
-"""Operations as shown in Activity: requests, responses and changed fields.
+"""Operations as Activity shows them: requests, responses and changed fields.
 
-Those that a release sent are one entry, placed at the newest of them.
+The operations of a release are one entry, in the place of the newest of them.
 """
 
 import json
@@ -23,24 +23,24 @@ from dashboard.releases.models import Release, ReleaseItem
 from dashboard.texts import redact_secret, redact_unless
 from dashboard.web.releases.summary import ReleaseSummary, summarize_all
 from dashboard.web.ui.csv import Cell
-from dashboard.web.ui.query_params import int_param
 
 ITEMS = Prefetch(
     "release_items",
-    ReleaseItem.objects.select_related("release")
+    ReleaseItem.objects.select_related("release__machine_plan__token")
     .only(
         *("operation_id", "release__name", "release__has_own_name", "release__created_at"),
-        "release__note",
+        *("release__note", "release__machine_plan__client"),
+        *("release__machine_plan__token__name", "release__machine_plan__token__is_agent"),
     )
     .order_by("pk"),
 )
-"""The releases of operations, without the bodies of versions; two queries for any number."""
+"""Prefetches the releases of operations without the bodies of versions, in two queries."""
 RELATED = ("attempts", ITEMS, "approval")
-"""What a record needs of operations, to be prefetched."""
+"""Relations of an operation to prefetch for its record."""
 
 
 def for_records(operations: QuerySet[Operation]) -> QuerySet[Operation]:
-    """Return the operations with all that their records need."""
+    """Add everything to the query that the records of the operations need."""
     return with_publications(operations).prefetch_related(*RELATED)
 
 
@@ -48,7 +48,7 @@ def for_records(operations: QuerySet[Operation]) -> QuerySet[Operation]:
 class Exchange:
     attempt: Attempt
     response: Any
-    """The body: parsed JSON, or the text if it isn't JSON; "" without a response."""
+    """Body as parsed JSON, or as text if it isn't JSON; "" without a response."""
     is_json: bool
 
 
@@ -65,13 +65,19 @@ class OperationRecord:
     operation: Operation
     attempts: list[Attempt]
     shows_secrets: bool = False
-    """Whether the receiver's secret is shown in the URL of a subscription."""
+    """Whether the URL of a subscription shows the receiver's secret."""
 
     @cached_property
     def release(self) -> Release | None:
-        """The release that sent it; the first one, if several followed it."""
+        """The release that sent the operation; the first one if several contain it."""
         items = list(self.operation.release_items.all())
         return items[0].release if items else None
+
+    @property
+    def by(self) -> str:
+        """The token and the program that planned the release; "" if a person did."""
+        plan = getattr(self.release, "machine_plan", None)
+        return str(plan) if plan else ""
 
     @property
     def last(self) -> Attempt | None:
@@ -79,20 +85,20 @@ class OperationRecord:
 
     @property
     def actors(self) -> list[str]:
-        """The names of who requested it and who retried it, in order; each once."""
+        """Names of the users who requested and retried it, in order and without duplicates."""
         names = [self.operation.actor_name, *(attempt.actor_name for attempt in self.attempts)]
         return list(dict.fromkeys(names))
 
     @property
     def state(self) -> State:
-        """Its state; of a publish that was accepted, that of its version."""
+        """State of the operation; for an accepted publish, the state of its version."""
         return operation_state(self.operation)
 
     @property
     def duration(self) -> timedelta | None:
-        """The time until it was over: of a publish until its version was live; None before.
+        """How long it took: for an accepted publish, until its version was live; None before that.
 
-        Of all others the total duration of the attempts.
+        For other operations, the total duration of the attempts.
         """
         is_publish = self.operation.kind == OperationKind.PUBLISH_VERSION
         if is_publish and self.operation.outcome == Outcome.ACCEPTED:
@@ -118,7 +124,7 @@ class OperationRecord:
 
     @property
     def is_keyed(self) -> bool:
-        """Whether it takes an idempotency key: only publishing does (spec)."""
+        """Whether it takes an idempotency key. Source: spec, which has one for publishing only."""
         return self.operation.kind == OperationKind.PUBLISH_VERSION
 
     @property
@@ -128,7 +134,10 @@ class OperationRecord:
 
     @property
     def may_retry(self) -> bool:
-        """Whether it may be retried: its outcome is unknown, and a created object was checked."""
+        """Whether the outcome is unknown and a retry is safe.
+
+        A creation must be checked since its last attempt, as a retry might create a duplicate.
+        """
         if self.operation.outcome != Outcome.UNKNOWN:
             return False
         checked_at, last = self.operation.checked_at, self.last
@@ -149,7 +158,7 @@ class OperationRecord:
 
     @property
     def changes(self) -> list[ChangedField]:
-        """The fields that a subscription update changes, before and after."""
+        """The fields that a subscription update changes, with their values before and after."""
         if self.operation.kind != OperationKind.UPDATE_SUBSCRIPTION:
             return []
         operation = self.operation
@@ -163,9 +172,9 @@ class OperationRecord:
 
 
 def record_of(operation: Operation, *, shows_secrets: bool = False) -> OperationRecord:
-    """Return an operation of `with_publications` with its attempts; interrupted ones as unknown.
+    """Return the record of an operation. An interrupted operation has an unknown outcome.
 
-    No query is made if the attempts are prefetched.
+    Expects an operation from `with_publications`. Makes no query if the attempts are prefetched.
     """
     attempts = list(operation.attempts.all())
     show_interrupted(operation, attempts)
@@ -178,7 +187,7 @@ def of_release(operations: QuerySet[Operation], release_id: int) -> QuerySet[Ope
 
 
 def newest_of_releases(operations: QuerySet[Operation]) -> QuerySet[Operation]:
-    """Return the operations of no release, and the newest one of each release."""
+    """Return the newest operation of each release, and all operations without a release."""
     later = ReleaseItem.objects.filter(
         operation=OuterRef("pk"), release__items__operation__gt=OuterRef("pk")
     )
@@ -186,27 +195,11 @@ def newest_of_releases(operations: QuerySet[Operation]) -> QuerySet[Operation]:
 
 
 def summaries_by_pk(pks: Iterable[int]) -> dict[int, ReleaseSummary]:
-    """Return releases by primary key, with their items counted; two queries, none without any."""
+    """Return summaries of releases by primary key. Makes two queries, or none without keys."""
     pks = set(pks)
-    summaries = summarize_all(Release.objects.filter(pk__in=pks)) if pks else []
+    releases = Release.objects.select_related("machine_plan__token").filter(pk__in=pks)
+    summaries = summarize_all(releases) if pks else []
     return {summary.release.pk: summary for summary in summaries}
-
-
-def moving_marks(summaries: Iterable[ReleaseSummary]) -> str:
-    """Return the releases that are being published as text, for the URL of a poll: `7-1f.9-a0`."""
-    return ".".join(
-        f"{summary.release.pk}-{summary.mark}" for summary in summaries if summary.is_moving
-    )
-
-
-def changed_releases(marks: str) -> tuple[list[ReleaseSummary], list[ReleaseSummary]]:
-    """Return the releases of `moving_marks` as they are now, and those that have changed since."""
-    pairs = dict(mark.split("-", 1) for mark in marks.split(".") if "-" in mark)
-    by_pk = {int_param(pk): mark for pk, mark in pairs.items()}
-    summaries = list(summaries_by_pk(by_pk).values())
-    return summaries, [
-        summary for summary in summaries if summary.mark != by_pk[summary.release.pk]
-    ]
 
 
 def _exchange(attempt: Attempt, response: str) -> Exchange:
@@ -253,6 +246,7 @@ EXPORT = (
     Cell("requested at (UTC)", lambda record: _utc(record.operation.requested_at)),
     Cell("completed at (UTC)", lambda record: _utc(record.operation.settled_at)),
     Cell("user", "operation.actor_name"),
+    Cell("by", "by"),
     Cell("target", "operation.target_name"),
     Cell("page ID", "operation.page_id"),
     Cell("audience ID", "operation.audience_id"),

@@ -2,14 +2,14 @@
 
 from django.urls import path
 
-from dashboard.web.activity import operation_views, poll_views, views
+from dashboard.web.activity import operation_views, views
 
 urlpatterns = [
     path("", views.operation_list, name="operation-list"),
     path("export.csv", views.operation_export, name="operation-export"),
     path("outside/", views.outside_list, name="outside-list"),
     path("outside/export.csv", views.outside_export, name="outside-export"),
-    path("releases/<int:release_id>/", poll_views.release_operations, name="release-operations"),
+    path("releases/<int:release_id>/", views.release_operations, name="release-operations"),
     path("<id:operation_key>/", operation_views.operation_detail, name="operation-detail"),
     path("<id:operation_key>/check/", operation_views.operation_check, name="operation-check"),
     path(

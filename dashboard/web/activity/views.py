@@ -1,15 +1,21 @@
-"""Activity: the operations, and what was published outside Pressroom, as lists and as CSV."""
+"""Activity: lists and CSV exports of operations, and of publications outside Pressroom."""
 
 from django.db.models import QuerySet
 from django.http import HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.cache import patch_vary_headers
+from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, may
-from dashboard.ledger.models import Publication
+from dashboard.ledger.models import Operation, Publication
+from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.queries.audiences import outside_publications
 from dashboard.ledger.queries.operations import list_actor_names, operation_by_key
 from dashboard.ledger.queries.rows import read_in_steps, rows_after
+from dashboard.releases.models import Release
 from dashboard.web.activity.filters import (
     ACTIVITY,
     ACTOR,
@@ -21,10 +27,10 @@ from dashboard.web.activity.filters import (
     since_day,
     since_moment,
 )
-from dashboard.web.activity.poll_views import POLL_ID, is_sending, poll_context, poll_sending
 from dashboard.web.activity.records import (
     for_records,
     newest_of_releases,
+    of_release,
     record_of,
     summaries_by_pk,
 )
@@ -33,9 +39,10 @@ from dashboard.web.lists.state import ListState, open_list
 from dashboard.web.lists.window import render_list
 from dashboard.web.ui.csv import csv_response
 from dashboard.web.ui.htmx import Request
+from dashboard.web.ui.query_params import rows_gone
 
 MAX_IN_ACTIVITY = 3
-"""Listed above the operations. Source: our choice."""
+"""How many outside publications are listed above the operations. Source: our choice."""
 
 
 @require_GET
@@ -43,13 +50,8 @@ MAX_IN_ACTIVITY = 3
 def operation_list(request: Request) -> HttpResponse:
     """List operations, newest first, filtered by `?kind= outcome= actor= since= target=`.
 
-    `?after=` is the key of the last operation before the list, `show=` the number of rows. While
-    an operation is being sent or a release published, the page fetches its partial
-    "operation-poll", and each "Load more" adds one, "operation-poll-7"; `?sending=` are the ids of
-    those operations, `releases=` those releases as shown.
+    `?after=` is the key of the last operation before the list, `?show=` the number of rows.
     """
-    if (request.htmx.target or "").startswith(POLL_ID) and not request.htmx.history_restore_request:
-        return poll_sending(request)
     actors = list_actor_names()
     state = open_list(request, ACTIVITY, {ACTOR: actors})
     operations = state.find()
@@ -59,8 +61,10 @@ def operation_list(request: Request) -> HttpResponse:
     rows = list(for_records(rest)[: state.size + 1])
     is_more, rows = len(rows) > state.size, rows[: state.size]
     records = [record_of(operation) for operation in rows]
-    in_releases = [record for record in records if record.release and are_grouped(state)]
-    releases = summaries_by_pk(release.release.pk for release in in_releases if release.release)
+    in_releases = [record.release for record in records if record.release and are_grouped(state)]
+    releases = summaries_by_pk(release.pk for release in in_releases)
+    gone = rows_gone(request, "row-", [row.pk for row in rows])
+    left = for_records(Operation.objects.filter(pk__in=gone)) if gone else []
     context = {
         "here": "activity",
         "state": state,
@@ -75,13 +79,27 @@ def operation_list(request: Request) -> HttpResponse:
         "is_continued": last is not None,
         "outside_publications": [] if last else newest_outside(state),
         "actors": actors,
-        **poll_context(
-            [record.operation for record in records if is_sending(record, in_releases)],
-            releases.values(),
-            poll_id=f"{POLL_ID}-{last.pk}" if last else POLL_ID,
-        ),
+        "left": [record_of(operation) for operation in left],
+        "is_moving": any(row.outcome == Outcome.SENDING for row in rows)
+        or any(summary.is_moving for summary in releases.values()),
     }
-    return render_list(request, "activity/list.html", context, state=state, added=len(rows))
+    template, parts = "activity/list.html", ("more", "log")
+    return render_list(request, template, context, state=state, added=len(rows), parts=parts)
+
+
+@require_GET
+def release_operations(request: Request, release_id: int) -> HttpResponse:
+    """Show the operations of a release within its row, or redirect to the filtered list."""
+    release = get_object_or_404(Release, pk=release_id)
+    target = request.htmx.target or ""
+    if not target.startswith("release-") or request.htmx.history_restore_request:
+        return redirect(f"{reverse('operation-list')}?{urlencode({'release': release_id})}")
+    operations = of_release(Operation.objects.all(), release_id).order_by("requested_at", "pk")
+    records = [record_of(operation) for operation in for_records(operations)]
+    context = {"release": release, "records": records}
+    response = render(request, "activity/list.html#release_operations", context)
+    patch_vary_headers(response, ["HX-Target", "HX-History-Restore-Request"])
+    return response
 
 
 @require_GET
@@ -95,9 +113,9 @@ def operation_export(request: Request) -> StreamingHttpResponse:
 
 @require_GET
 def outside_list(request: Request) -> HttpResponse:
-    """List what was published outside Pressroom, newest first, filtered by `?since= target=`.
+    """List publications outside Pressroom, newest first, filtered by `?since= target=`.
 
-    `?after=` is the primary key of the last one before the list, `show=` the number of rows.
+    `?after=` is the primary key of the last row before the list, `?show=` the number of rows.
     """
     state = ListState.parse(OUTSIDE, request.GET)
     matches = _outside_matches(state)
@@ -125,7 +143,7 @@ def outside_export(request: Request) -> StreamingHttpResponse:
 
 
 def newest_outside(state: ListState) -> list[Publication]:
-    """Return the newest ones; none if the operations have a filter that only operations have."""
+    """Return the newest publications; none if a filter applies to operations only."""
     is_of_operations = state.is_filtered_besides(SINCE, TARGET)
     return [] if is_of_operations else list(_outside_matches(state)[:MAX_IN_ACTIVITY])
 

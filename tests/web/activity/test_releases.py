@@ -1,4 +1,4 @@
-"""A release is one entry of Activity, and each of its operations leads to it."""
+"""A release is one entry in Activity, and each of its operations links to it."""
 
 import re
 
@@ -13,7 +13,8 @@ from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
 from tests.support.csv_files import csv_rows
-from tests.support.html import elements, page_text, response_text, text
+from tests.support.html import page_text, response_text, text
+from tests.support.live_page import Region
 
 pytestmark = pytest.mark.django_db
 
@@ -35,7 +36,7 @@ def publish(number: int, outcome: Outcome = Outcome.ACCEPTED) -> Operation:
 
 @pytest.fixture
 def release(paula: User) -> Release:
-    """A finished release of three versions, one failed; one operation before, one after."""
+    """A finished release of three versions, one failed; one operation is before it, one after."""
     publish(1)
     now = timezone.now()
     release = Release.objects.create(
@@ -96,75 +97,35 @@ def test_the_entry_opens_to_operations_note_and_person(as_viewer: Client, releas
     assert "<html" not in html
 
 
-def poll_in(html: str, poll_id: str = "operation-poll") -> dict[str, str]:
-    return next(e.attributes for e in elements(html) if e.attributes.get("id") == poll_id)
-
-
-def part(client: Client, html: str, poll_id: str = "operation-poll") -> str:
-    headers = {"HX-Request": "true", "HX-Target": poll_id}
-    return client.get(poll_in(html, poll_id)["data-live-url"], headers=headers).text
-
-
 def set_running(release: Release) -> ReleaseItem:
-    """Let the release be published still: its last version is in progress."""
+    """Make the release run, with its last version in progress."""
     Release.objects.update(state=ReleaseState.RUNNING, finished_at=None)
     release.items.filter(position=4).update(state=ItemState.IN_PROGRESS)
     return release.items.get(position=4)
 
 
-def test_a_release_row_is_followed_until_settled(as_viewer: Client, release: Release) -> None:
+def test_the_row_of_a_release_follows_it(as_viewer: Client, release: Release) -> None:
     set_running(release)
-    page = as_viewer.get("/activity/").text
-    same = part(as_viewer, page)
-    assert f"#release-row-{release.pk}" not in same
-    release.items.update(state=ItemState.LIVE)
-    moved = part(as_viewer, same)
-    assert f"morph:#release-row-{release.pk}" in moved
-    assert "3 of 3 live" in text(moved)
-    Release.objects.update(state=ReleaseState.FINISHED)
-    settled = part(as_viewer, moved)
-    assert "Winter wording: Finished, 3 of 3 live." in text(settled)
-    assert "data-live" not in poll_in(settled)
-
-
-def test_a_row_from_load_more_is_followed_by_itself(as_viewer: Client, release: Release) -> None:
-    set_running(release)
-    last = Operation.objects.get(operation_key="pr-5")
-    headers = {"HX-Request": "true", "HX-Target": "more"}
-    more = as_viewer.get(f"/activity/?after={last.operation_key}", headers=headers)
-    poll_id = f"operation-poll-{last.pk}"
-    same = part(as_viewer, more.text, poll_id)
+    log = Region(as_viewer, "/activity/", "log")
+    assert log.is_soon
     release.items.update(state=ItemState.LIVE)
     Release.objects.update(state=ReleaseState.FINISHED)
-    settled = part(as_viewer, same, poll_id)
-    assert f"morph:#release-row-{release.pk}" in settled
-    assert "data-live" not in poll_in(settled, poll_id)
+    assert "3 of 3 live" in log.refresh().text
+    assert not log.is_soon
 
 
 def test_operations_of_an_open_row_are_followed_with_it(
     as_viewer: Client, release: Release
 ) -> None:
-    item, poll_id = set_running(release), f"release-poll-{release.pk}"
+    item, url = set_running(release), f"/activity/releases/{release.pk}/"
     headers = {"HX-Request": "true", "HX-Target": f"release-{release.pk}"}
-    opened = as_viewer.get(f"/activity/releases/{release.pk}/", headers=headers).text
-    same = part(as_viewer, opened, poll_id)
-    assert "Audience 4" not in same
-    item.state = ItemState.FAILED
-    item.save()
-    changed = part(as_viewer, same, poll_id)
-    assert f"morph:#release-operations-{release.pk}" in changed
-    Release.objects.update(state=ReleaseState.FINISHED)
-    assert "data-live" not in poll_in(part(as_viewer, changed, poll_id), poll_id)
-
-
-def test_a_release_that_has_ended_is_not_followed(as_viewer: Client, release: Release) -> None:
-    assert "data-live" not in poll_in(as_viewer.get("/activity/").text)
-
-
-@pytest.mark.parametrize("marks", ["x", "7", "-", "999-1f", "x-y.z-", "1-1.1-2"])
-def test_a_poll_of_anything_else_responds(as_viewer: Client, release: Release, marks: str) -> None:
-    headers = {"HX-Request": "true", "HX-Target": "operation-poll"}
-    assert as_viewer.get(f"/activity/?releases={marks}", headers=headers).status_code == 200
+    opened = as_viewer.get(url, headers=headers).text
+    assert f'data-live="release:{release.pk}"' in opened
+    assert text(opened).count("Accepted") == 2
+    item.operation.outcome = Outcome.REJECTED
+    item.operation.save()
+    headers["HX-Target"] = f"release-operations-{release.pk}"
+    assert text(as_viewer.get(url, headers=headers).text).count("Accepted") == 1
 
 
 def test_without_htmx_a_release_lists_its_operations(as_viewer: Client, release: Release) -> None:
