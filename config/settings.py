@@ -19,7 +19,7 @@ from config.environment import (
 
 env = read_environment()
 
-# The zones of the package tzdata are as new as our other packages; a machine's may be old.
+# Use the time zones of the package tzdata: the machine's may be old.
 zoneinfo.reset_tzpath(to=())
 
 SECRET_KEY = env.secret_key
@@ -39,12 +39,12 @@ PRESENCE = env.presence
 EMBEDDED_API = SERVICE_URL is None
 SERVICE_TRANSPORT = "dashboard.embedded_api.transport.EmbeddedTransport" if EMBEDDED_API else None
 
-# Seconds that the embedded API leaves a version queued and processing.
+# Seconds for which a version of the embedded API is queued, then processing.
 EMBEDDED_API_QUEUE_S = 3.0
 EMBEDDED_API_PROCESSING_S = 4.0
 EMBEDDED_API_CALLS_PER_MINUTE = env.api_calls_per_minute
 EVENTS_TO_PRIVATE_ADDRESSES = env.events_to_private_addresses
-# What else the worker does.
+# Additional tasks of the worker.
 WORKER_TASKS = (
     [
         "dashboard.embedded_api.deliveries.DELIVER_EVENTS",
@@ -53,22 +53,26 @@ WORKER_TASKS = (
     if EMBEDDED_API
     else []
 )
-# What `after_restore` drops besides notifications: deliveries that may have been sent already.
+# Function with which `after_restore` drops deliveries of events that may have been sent already.
 DROPPED_AFTER_RESTORE = "dashboard.embedded_api.deliveries.drop_restored"
 
 INSTALLED_APPS = [
     "dashboard.web",
     "dashboard.demo",
     "dashboard.server",
+    "dashboard.machine",
     "dashboard.notifications",
     "dashboard.accounts",
     "dashboard.releases",
+    "dashboard.comments",
     "dashboard.operations",
     "dashboard.service",
     "dashboard.saved_views",
     "dashboard.live",
     "dashboard.page_drafts",
+    "dashboard.previews",
     "dashboard.approvals",
+    "dashboard.review",
     "dashboard.webhooks",
     "dashboard.ledger",
     # Always installed, so that migrations do not depend on SERVICE_URL.
@@ -151,18 +155,19 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 
 # Data. SQLite has one writer at a time: IMMEDIATE transactions wait at their start instead of
-# failing at their end. A statement, with its wait for a lock, ends after so many seconds.
+# failing at their end. The timeout, in seconds, limits a statement and its wait for a lock.
 DATABASE_TIMEOUT_S = 20
 VAR_DIR.mkdir(mode=0o700, exist_ok=True)
 DATABASES: dict[str, Any] = {
     "default": dj_database_url.parse(env.database_url, conn_max_age=60, conn_health_checks=True)
 }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
-    # PgBouncer in transaction mode gives each transaction any connection, and a cursor belongs to
-    # one. What is large is read in steps instead.
+    # In transaction mode, PgBouncer gives each transaction any connection, but a cursor belongs to
+    # one. Large results are read in batches instead.
     DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True
-    # Seconds, but milliseconds of the second: a server that disappears is noticed after 20. The
-    # query string of DATABASE_URL overrides each. See also dashboard/server/database_limits.py.
+    # In seconds, except tcp_user_timeout, in milliseconds. A server that disappears is noticed
+    # after 20 s. The query string of DATABASE_URL overrides these options. See also
+    # dashboard/server/database_limits.py.
     DATABASES["default"]["OPTIONS"] = {
         "connect_timeout": 5,
         "tcp_user_timeout": DATABASE_TIMEOUT_S * 1000,
@@ -180,7 +185,7 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
 CACHES: dict[str, Any] = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
-# In the database only: a cache that was unavailable during a sign-out would still have the session.
+# In the database only: a cache that is unavailable during a sign-out would keep the session.
 SESSION_ENGINE = "django.contrib.sessions.backends.db"
 if env.cache_url:
     CACHES["default"] = {
@@ -202,7 +207,7 @@ MESSAGE_STORAGE = "dashboard.web.shell.message_storage.MessageStorage"
 MFA_TRUST_COOKIE_NAME = f"{COOKIE_PREFIX}trusted"
 # For the login page; the setting of a logged-in user overrides it.
 THEME_COOKIE = f"{COOKIE_PREFIX}theme"
-# The browser's own; set by shell.js.
+# The browser's time zone; set by shell.js.
 TIME_ZONE_COOKIE = f"{COOKIE_PREFIX}timezone"
 LOGIN_REDIRECT_URL = "overview"
 LOGOUT_REDIRECT_URL = "login"
@@ -218,8 +223,8 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"{_RULES}.NumericPasswordValidator"},
 ]
 AXES_HANDLER = "dashboard.accounts.sign_in.SignInAttempts"
-AXES_FAILURE_LIMIT = 10  # of a name at an IP address
-SIGN_IN_FAILURES_PER_ADDRESS = 30  # of all names there together
+AXES_FAILURE_LIMIT = 10  # per username and IP address
+SIGN_IN_FAILURES_PER_ADDRESS = 30  # per IP address, for all usernames together
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_LOCKOUT_CALLABLE = "dashboard.accounts.views.locked"
@@ -228,11 +233,11 @@ AXES_RESET_ON_SUCCESS = True
 AXES_CLIENT_IP_CALLABLE = "dashboard.accounts.sessions.client_address"
 AXES_ENABLE_ACCESS_FAILURE_LOG = False
 AXES_VERBOSE = False
-# Wrong passwords and codes are often nearly right: do not store them.
+# Do not store wrong passwords and codes: they are often nearly right.
 AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "code", "credential"]
 
-# The second factor. Wrong codes are counted in the database, like wrong passwords: the library's
-# counts in the cache would be per process, or missing while Redis is unavailable.
+# The second factor. Wrong codes are counted in the database, like wrong passwords. The library
+# counts in the cache: per process, or not at all while Redis is unavailable.
 ACCOUNT_ADAPTER = "dashboard.accounts.allauth_adapters.AccountAdapter"
 ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
 ACCOUNT_EMAIL_VERIFICATION = "none"
@@ -242,7 +247,7 @@ MFA_ALLOW_UNVERIFIED_EMAIL = True
 MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_TOTP_TOLERANCE = 1  # steps of 30 seconds by which a phone's clock may differ
 
-# Login by the organization's provider.
+# Login with the organization's provider.
 SOCIALACCOUNT_ADAPTER = "dashboard.accounts.allauth_adapters.SocialAccountAdapter"
 SOCIALACCOUNT_REQUESTS_TIMEOUT = 10  # seconds
 OIDC_ISSUER = env.oidc_issuer
@@ -254,7 +259,7 @@ OIDC_GROUPS_CLAIM = env.oidc_groups_claim
 OIDC_GROUPS = env.oidc_groups
 OIDC_ASSURES_SECOND_FACTOR = env.oidc_assures_second_factor
 
-# Notifications. Without EMAIL_URL there are no e-mails, whoever would send one.
+# Notifications. Without EMAIL_URL, no e-mails are sent, not even by Django or allauth.
 PUBLIC_URL = env.public_url or env.default_public_url
 HAS_PUBLIC_URL = env.public_url is not None
 EMAIL_IS_ON = env.email_url is not None
@@ -265,11 +270,13 @@ EMAIL_BACKEND = _email["EMAIL_BACKEND"].replace(
 EMAIL_HOST, EMAIL_PORT = _email["EMAIL_HOST"], _email["EMAIL_PORT"]
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _email["EMAIL_HOST_USER"], _email["EMAIL_HOST_PASSWORD"]
 EMAIL_USE_TLS, EMAIL_USE_SSL = _email["EMAIL_USE_TLS"], _email["EMAIL_USE_SSL"]
-EMAIL_TIMEOUT = 10  # seconds, of each step with the mail server; the whole takes thrice as long
+EMAIL_TIMEOUT = 10  # seconds for each step with the mail server; an e-mail takes up to 30
 if env.email_from:
     DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.email_from
-# Seconds that events wait for further ones to be in the same message: after the last, at most.
+# Seconds that events wait for others to share a message: after the last event, and at most.
 NOTIFICATION_WINDOW_S = (20.0, 60.0)
+# Seconds in which further comments join the notification of the first one.
+COMMENT_WINDOW_S = 300.0
 WEBHOOKS_TO_LOOPBACK = env.webhooks_to_loopback
 
 # Texts are English. Middleware sets the user's time zone and formats for each request.
@@ -290,12 +297,12 @@ WHITENOISE_ALLOW_ALL_ORIGINS = False
 # Pages only use hashed names; compressing the other files would double the first start's time.
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 
-# Limits of a form, which may have any number of rows.
+# Limits of a request: forms may have any number of rows.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
 FILE_UPLOAD_HANDLERS = ["dashboard.web.ui.request_body.RejectFilesHandler"]
 
-# Safety. No inline script or style anywhere, and none needed.
+# Security. Inline scripts and styles are neither used nor allowed.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
@@ -314,11 +321,11 @@ SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = env.secure_cookies
 SECURE_HSTS_SECONDS = 31_536_000 if env.secure_cookies else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.secure_cookies
-# Where a redirect to https leads; by default to the host of the request.
+# The host of redirects to https; by default the host of the request.
 SECURE_SSL_HOST = env.public_https_host
 BEHIND_PROXY = env.behind_proxy
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.behind_proxy else None
-# Requested inside the network, by http.
+# These are requested over http within the network.
 SECURE_REDIRECT_EXEMPT = [r"^health/", r"^metrics$"]
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
@@ -341,7 +348,7 @@ LOGGING = {
     "loggers": {
         "dashboard": {"level": "INFO"},
         "httpx": {"level": "WARNING"},
-        # Without Django's handlers: one e-mails the whole failed request.
+        # Remove Django's handlers: one of them e-mails the whole failed request.
         "django": {"level": "INFO", "handlers": []},
         "gunicorn.error": {"level": "WARNING", "filters": ["without_query"], "propagate": True},
     },

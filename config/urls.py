@@ -1,10 +1,14 @@
-"""Root URLs: the dashboard, the admin, and the embedded API if it is the service."""
+"""Root URLs: the dashboard, the machine endpoints, the admin, and the embedded API if used."""
 
 from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
 
-urlpatterns = [path("", include("dashboard.web.shell.urls")), path("admin/", admin.site.urls)]
+urlpatterns = [
+    path("", include("dashboard.web.shell.urls")),
+    path("", include("dashboard.machine.urls")),
+    path("admin/", admin.site.urls),
+]
 if settings.EMBEDDED_API:
     urlpatterns += [path("", include("dashboard.embedded_api.urls"))]
 

@@ -1,8 +1,8 @@
-"""Texts: folded for searches, without invisible characters, formulas and secrets.
+"""Fold texts for search, name invisible characters, escape formulas and redact secrets.
 
-Search ignores case and accents, the same in every room. Characters that nobody sees change how a
-text reads, or what it equals: they are named. A CSV file may be opened in a spreadsheet, which runs
-formulas: they are escaped. URLs of the webhook receiver, and links in e-mails, have secrets.
+Every search ignores case and accents. Invisible characters are named, because they change how a
+text reads or what it equals. Formulas are escaped, because a spreadsheet that opens a CSV file runs
+them. URLs of the webhook receiver and links in e-mails contain secrets.
 """
 
 import json
@@ -14,25 +14,25 @@ from typing import Any
 _BASE_LETTERS = str.maketrans(
     {"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "ł": "l", "þ": "th"}
 )
-"""Letters that Unicode does not take apart, as people type them who lack their keyboard."""
+"""Letters that Unicode doesn't decompose, spelled as people without such a keyboard type them."""
 
 
 def fold(text: str) -> str:
     """Return a text as search compares it: without case, accents and compatibility forms.
 
-    "Kühl" is "kuhl", "Straße" is "strasse", "Łódź" is "lodz". Each character is folded by itself,
-    so a text folds to the folds of its characters in a row; a combining mark folds to nothing.
+    "Kühl" becomes "kuhl", "Straße" "strasse", "Łódź" "lodz". Each character is folded by itself, so
+    a folded text is its folded characters in a row. A combining mark folds to nothing.
     """
     if text.isascii():
         return text.lower()
-    # Casefold before the marks go: one of them, the iota below Greek letters, has a capital.
+    # Casefold before removing the marks: one of them, the iota below Greek letters, has a capital.
     letters = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     without_marks = "".join(letter for letter in letters if not unicodedata.combining(letter))
     return without_marks.translate(_BASE_LETTERS)
 
 
-# Of no use in plain text: controls, soft hyphens, zero-width spaces, marks and overrides of
-# direction. NEL and the line separators count as spacing.
+# Useless in plain text: controls, soft hyphens, zero-width spaces, direction marks and overrides.
+# NEL and the line separators count as spacing.
 _HIDDEN = (
     r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e"
     r"\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb"
@@ -40,7 +40,8 @@ _HIDDEN = (
 # Part of the spelling of some languages and of emoji: joiners, variation selectors, fillers, tags.
 _USED = r"\u034f\u115f\u1160\u200c\u200d\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0001-\U000e01ef"
 _EMOJI = ("So", "Sk", "Cn", "Me")
-"""Categories of what joiners and selectors follow in emoji; `Cn` are those too new for Python."""
+"""Categories of the characters that joiners and selectors follow in emoji. `Cn` stands for emoji
+that are too new for Python."""
 # Marks above and below letters, and the vowels and finals of Korean.
 _COMBINING = r"\u0300-\u034e\u0350-\u036f\u0653-\u0655\u093c\u09be\u1161-\u11ff\u3099\u309a"
 
@@ -49,13 +50,13 @@ _IN_CHANGES = re.compile(f"(?P<hidden>[{_HIDDEN}])|(?P<used>[{_USED}])|(?P<mark>
 _MARKS = re.compile(f"[{_COMBINING}]*$")
 _OVERRIDES = re.compile(r"[\u202d\u202e]")
 _MAX_MARKS = 8
-"""Marks of one letter that are looked at."""
+"""Number of characters before a mark that are searched for its letter."""
 
 
 def split_invisible(text: str, *, is_changed: bool) -> Iterator[tuple[str, str]]:
     """Yield the pieces of a text, each with the name of the invisible character that follows.
 
-    Joiners, variation selectors and letters taken apart are named only in a text that has changed.
+    Joiners, variation selectors and decomposed letters are named only if `is_changed`.
     """
     end = 0
     for match in (_IN_CHANGES if is_changed else _ANYWHERE).finditer(text):
@@ -105,7 +106,7 @@ def escape_formula(value: object) -> object:
 
 
 def unescape_formula(text: str) -> str:
-    """Return the text that `escape_formula` was given. `text` has no blanks around it."""
+    """Undo `escape_formula`. `text` has no spacing around it."""
     return text[1:] if text.startswith(_ESCAPED) else text
 
 
@@ -114,21 +115,27 @@ _SECRET = re.compile(
     r"[^\s?#\"'<>\\]*[^\s?#\"'<>\\/]",
     re.IGNORECASE,
 )
-"""The rest of the path, also with a slash too many or too few: such a URL may be normalized.
+"""The part of a webhook receiver's URL after `/hooks/`, which is secret.
 
-Slashes and letters may be escaped, and a quote ends it, as in JSON.
+Also matches with a slash too many or too few, because such a URL may be normalized. Slashes and
+letters may be escaped, and a quote ends it, as in JSON.
 """
 _LINK = re.compile(r"(/email/confirm/+)[^\s?#\"'<>/]+", re.IGNORECASE)
-"""A link in an e-mail: it names an address."""
+"""Confirmation link in an e-mail; it contains an address."""
+_TOKEN = re.compile(r"prt_[0-9a-f]{20,}")
+"""API token, which doesn't belong in a URL."""
 
 
 def redact_secret(text: str) -> str:
-    """Return the text with each secret in a URL of the receiver or an e-mail replaced."""
-    return _LINK.sub(r"\1…", _SECRET.sub(r"\1…", text))
+    """Return the text with tokens, and secrets in our URLs, replaced."""
+    return _TOKEN.sub("prt_…", _LINK.sub(r"\1…", _SECRET.sub(r"\1…", text)))
 
 
 def redact_unless(value: Any, is_allowed: bool) -> Any:  # noqa: FBT001  # a filter of templates
-    """Return a JSON value as it is for who may change webhooks, else with its secrets redacted."""
+    """Return a JSON value unchanged if `is_allowed`, else with its secrets redacted.
+
+    `is_allowed` is whether the user may change webhooks.
+    """
     if is_allowed:
         return value
     if isinstance(value, str):

@@ -12,6 +12,7 @@ from django.utils.module_loading import import_string
 from dashboard import clock
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.demo import history
+from dashboard.demo.machines import add_agent_request
 from dashboard.demo.operations import add_operations
 from dashboard.demo.releases import add_releases
 from dashboard.observability.log import suppress_call_reports
@@ -47,7 +48,7 @@ class SampleService(Protocol):
         """Return the ids of the webhook subscriptions."""
 
     def subscribe_receiver(self, url: str) -> tuple[str, str]:
-        """Subscribe a URL to every event; return the subscription's id, and a new one's secret."""
+        """Subscribe a URL to every event. Return the subscription's id, and its secret if new."""
 
     def issue_key(self) -> str:
         """Return a new API key for external callers."""
@@ -72,6 +73,7 @@ def fill(sample: SampleService, *, people: int, progress: ReportProgress) -> Non
         add_operations(now, accounts)
         history.add_publications()
         add_releases(now, accounts)
+        add_agent_request(now, accounts["publisher"])
         history.roll_back_one(accounts["publisher"])
         history.add_notifications(now, accounts)
         for view in history.TEXTS["saved_views"]:
@@ -94,9 +96,9 @@ def make_accounts() -> dict[str, User]:
 
 
 def subscribe_receiver(sample: SampleService, address: str) -> None:
-    """Have the events delivered to the receiver of this dashboard, which verifies the signatures.
+    """Deliver the events to the receiver of this dashboard, which verifies the signatures.
 
-    Users may turn it off, or remove its secret.
+    If users turned it off or removed its secret, it stays so.
     """
     receiver = get_receiver()
     if not receiver.changed_by:

@@ -1,7 +1,7 @@
 """The log: a line for each request, as JSON for machines or as text for a terminal.
 
-Neither format logs personal data: query strings are left out, and of an exception only its class
-and its traceback are logged, its message only if that can't quote data.
+Neither format logs personal data. Query strings are left out. An exception is logged with its class
+and traceback, and with its message only if the message can't quote data.
 """
 
 import json
@@ -38,13 +38,16 @@ SAFE_TO_LOG = (
     *(AttributeError, ImportError, NameError, OSError, TypeError, SystemExit),
     *(ImproperlyConfigured, OperationalError, TemplateDoesNotExist),
 )
-"""Exceptions whose messages are about code, files or connections, never about data; and Redis's."""
+"""Exceptions whose messages are about code, files or connections, never about data.
+
+`_exception` adds those of Redis.
+"""
 
 VALID_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 PROBE_VIEWS = {"health-live", "health-ready", "metrics"}
-"""Polled every few seconds: logged at DEBUG only."""
+"""Views that are polled every few seconds: logged at DEBUG only."""
 
-_REQUEST_FIELDS = ("request_id", "person", "operation_key")
+_REQUEST_FIELDS = ("request_id", "person", "machine", "operation_key")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 _logger = logging.getLogger("dashboard.requests")
@@ -53,7 +56,10 @@ _logger = logging.getLogger("dashboard.requests")
 def access_log_middleware(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Give each request an id, its own if a trusted header has a valid one; log its response."""
+    """Give each request an ID, and log its response.
+
+    A valid ID in the trusted header (REQUEST_ID_HEADER) is kept.
+    """
 
     def middleware(request: HttpRequest) -> HttpResponse:
         header = settings.REQUEST_ID_HEADER
@@ -81,7 +87,7 @@ def _log_request(
 ) -> None:
     view = (request.resolver_match and request.resolver_match.view_name) or "none"
     metrics.count_request(request.method or "", view, response.status_code, took_s)
-    # Without the query string: it may hold the name of a person.
+    # Leave out the query string: it may contain a person's name.
     path = redact_secret(escape_uri_path(request.path))
     describe_request_span(request, notes, view=view, path=path)
     facts = {
@@ -111,7 +117,7 @@ class TextFormatter(logging.Formatter):
     """A line of text, followed by the traceback of an exception, indented."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line, with control characters escaped, so that none can forge another line."""
+        """Return the text with control characters escaped, so that no data can forge a line."""
         fields = _fields(record)
         head = f"{fields['at']} {fields['level']} {fields['logger']}"
         if about := [fields[name] for name in _REQUEST_FIELDS if name in fields]:
@@ -129,7 +135,7 @@ class TextFormatter(logging.Formatter):
 
 
 class WithoutQuery(logging.Filter):
-    """Drops the query string of a failed request's URL: it may hold a person's name."""
+    """Drops the query string of a failed request's URL: it may contain a person's name."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if isinstance(record.args, tuple):
@@ -144,10 +150,10 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
         "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
         "level": record.levelname,
         "logger": record.name,
-        # Lines of Django and gunicorn contain the path of a request.
+        # Messages of Django and gunicorn contain the path of a request.
         "message": redact_secret(record.getMessage()),
     }
-    # Outside of the request, Django's records have it.
+    # After the request, Django's records still refer to it.
     sent_with: RequestNotes | None = getattr(getattr(record, "request", None), "notes", None)
     if notes := current_notes() or sent_with:
         for name in _REQUEST_FIELDS:
@@ -170,7 +176,7 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 def _exception(error: BaseException) -> dict[str, Any]:
     frames = traceback.extract_tb(error.__traceback__)
-    # Without a Redis its library is never loaded, which takes a tenth of the server's start.
+    # Don't import Redis's library if it isn't used: that takes a tenth of the server's start.
     redis = sys.modules.get("redis.exceptions")
     is_safe = isinstance(error, (*SAFE_TO_LOG, redis.RedisError) if redis else SAFE_TO_LOG)
     message = {"message": str(error)} if is_safe else {}
@@ -181,10 +187,7 @@ def _exception(error: BaseException) -> dict[str, Any]:
 
 @contextmanager
 def suppress_call_reports(*loggers: str) -> Iterator[None]:
-    """Do not log the calls to the service, and its responses if it is the built-in one.
-
-    Nor what these loggers log.
-    """
+    """Do not log calls to the service, responses of the embedded API, or anything of `loggers`."""
     quiet = {"dashboard.client": logging.WARNING, "django.request": logging.ERROR}
     quiet |= dict.fromkeys(loggers, logging.CRITICAL)
     before = {name: logging.getLogger(name).level for name in quiet}

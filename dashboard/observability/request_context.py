@@ -1,4 +1,4 @@
-"""Facts of the current request, for the log, for the service and for error pages."""
+"""Facts about the current request, for the log, the service and error pages."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 REQUEST_ID_HEADER = "X-Request-ID"
-"""Sent to the service and to the browser. The spec has no such header: our choice."""
+"""Header sent to the service and to the browser; the spec has none. Source: our choice."""
 
 
 class CallRecord(NamedTuple):
@@ -29,7 +29,7 @@ class CallRecord(NamedTuple):
     duration_ms: float
     state: str
     reason: str = ""
-    """Why it failed, as a sentence; "" if it did not."""
+    """Why the call failed, as a sentence; "" if it did not."""
 
 
 @dataclass
@@ -37,13 +37,15 @@ class RequestNotes:
     request_id: str
     person: str = ""
     """The username; empty if no user is logged in."""
+    machine: str = ""
+    """The token and the program that act for the user; empty if the user acts directly."""
     operation_key: str = ""
     sent: "Operation | None" = None
-    """The operation this request has sent, until its outcome is recorded."""
+    """The operation that this request has sent, until its outcome is recorded."""
     span: "Span | None" = None
     """None unless the request is traced."""
     calls: list[CallRecord] = field(default_factory=list)
-    """Concurrent threads append to it, which needs no lock."""
+    """Calls of this request. Concurrent threads append to the list, which needs no lock."""
     unwritten: list[CallRecord] = field(default_factory=list)
     """Calls that are not yet counted in the service's health."""
     differences: "list[ContractDeviation]" = field(default_factory=list)
@@ -55,7 +57,7 @@ class RequestNotes:
 
     @property
     def upstream_ms(self) -> float:
-        """The time spent waiting for the service; concurrent calls count once."""
+        """Time spent waiting for the service; overlapping calls count once."""
         waited_ms, until_ms = 0.0, 0.0
         for call in sorted(self.calls):
             start_ms = call.started_at.timestamp() * 1000
@@ -67,7 +69,7 @@ class RequestNotes:
 
 _current: ContextVar[RequestNotes | None] = ContextVar("request_notes", default=None)
 current_notes = _current.get
-"""Returns the notes of this thread's request; None outside of one."""
+"""Returns the notes of this thread's request; None outside a request."""
 
 
 def current_request_id() -> str:
@@ -77,7 +79,7 @@ def current_request_id() -> str:
 
 @contextmanager
 def request_context(notes: RequestNotes | None) -> Iterator[None]:
-    """Make this the current request of the thread, within the block."""
+    """Make `notes` the current ones of this thread within the block."""
     token = _current.set(notes)
     try:
         yield
@@ -86,7 +88,7 @@ def request_context(notes: RequestNotes | None) -> Iterator[None]:
 
 
 def bind_request_context(call: Callable[[], T]) -> Callable[[], T]:
-    """Return a function that makes the call for this request, in any thread."""
+    """Return a function that makes the call in this request's context, from any thread."""
     notes = current_notes()
 
     def bound() -> T:
@@ -97,7 +99,7 @@ def bind_request_context(call: Callable[[], T]) -> Callable[[], T]:
 
 
 def stream_in_context(pieces: Iterable[bytes], notes: RequestNotes) -> Iterator[bytes]:
-    """Yield the content of a streaming response, each piece made within its request's context."""
+    """Yield the content of a streaming response; produce each piece in its request's context."""
     iterator = iter(pieces)
     while True:
         with request_context(notes):
@@ -120,9 +122,9 @@ _logger = logging.getLogger("dashboard.ledger")
 
 @contextmanager
 def tolerate_write_errors() -> Iterator[None]:
-    """Log a failed write of the ledger instead of raising, so that the response is still shown.
+    """Log a database error instead of raising it, so that the service's response is still shown.
 
-    Outside of a request, where no page can report it, the error is raised.
+    Outside a request, where no page can report the error, it is raised.
     """
     try:
         yield

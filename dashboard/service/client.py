@@ -28,7 +28,7 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 MAX_THREADS = 16
-"""Shared by all requests of a process; further calls are queued."""
+"""Threads that all requests of a process share; further calls are queued."""
 MAX_QUEUED_CALLS = 48
 """If the queue is full, the request's own thread makes the call when it needs the result."""
 _places = BoundedSemaphore(MAX_THREADS + MAX_QUEUED_CALLS)
@@ -36,6 +36,7 @@ _places = BoundedSemaphore(MAX_THREADS + MAX_QUEUED_CALLS)
 _lock = RLock()
 
 _reports: ContextVar[list[CallReport] | None] = ContextVar("listening", default=None)
+_is_reading: ContextVar[bool] = ContextVar("is_reading", default=False)
 
 
 def publishing_client() -> PublishingClient:
@@ -72,7 +73,19 @@ def capture_call_reports() -> Iterator[list[CallReport]]:
 
 
 @contextmanager
+def reads_only() -> Iterator[None]:
+    """Allow only reads in this thread: any other call raises RuntimeError before it is sent."""
+    token = _is_reading.set(True)
+    try:
+        yield
+    finally:
+        _is_reading.reset(token)
+
+
+@contextmanager
 def _guard(call: Call) -> Iterator[None]:
+    if _is_reading.get() and not call.is_read:
+        raise RuntimeError(f"{call.operation} within reads_only: nothing was sent.")
     with guard_call(call), call_span(call):
         yield
 
@@ -107,7 +120,7 @@ def _create_client(
 
 
 class Result(Protocol[T_co]):
-    """Waits for the result of a call, or raises its error."""
+    """Waits for a call, then returns its result or raises its error."""
 
     def __call__(self, timeout: float | None = None) -> T_co:
         """Raises TimeoutError after `timeout` seconds; the call continues."""
@@ -116,8 +129,8 @@ class Result(Protocol[T_co]):
 def run_concurrently(call: Callable[[], T]) -> Result[T]:
     """Start a call in another thread, and return a function that waits for its result.
 
-    A service in this same process shares the request's database connection, so it is called
-    by the request's thread when the result is needed.
+    A service in this process shares the request's database connection, so the request's own
+    thread calls it when the result is needed.
     """
     if settings.SERVICE_TRANSPORT:
         return lambda timeout=None: call()
@@ -142,7 +155,10 @@ def _call_now(call: Callable[[], T], timeout: float | None = None) -> T:
 
 
 def _call_in_time(call: Callable[[], T], submitted_at: float) -> T:
-    """Make a call with a time limit that counts from `submitted_at`, not from when it starts."""
+    """Make a call whose time limit counts from `submitted_at`, not from its start.
+
+    Raises ConnectError if the limit has already passed.
+    """
     if time.monotonic() - submitted_at >= settings.SERVICE_TIMEOUT_S:
         limit = f"{settings.SERVICE_TIMEOUT_S:g} s"
         raise ConnectError(f"Request not sent: it waited {limit} in the queue.")

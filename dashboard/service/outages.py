@@ -1,7 +1,7 @@
-"""Whether the service is out, as all processes know it: a single row, and entries of the feed.
+"""Outages of the service, shared by all processes: a single row, and entries in the feed.
 
-Each process counts its own calls (`health.py`). An outage begins with the third failure in a row
-that a process has counted, and ends with the first response that any of them gets.
+`health.py` counts the calls. An outage begins with the third failure in a row, and ends with the
+first response that any process receives.
 """
 
 import logging
@@ -20,45 +20,60 @@ from dashboard.ledger.models import AudienceRecord, FeedEntry, FeedKind, Service
 
 CACHE_KEY = "service:outage:1"
 CACHE_S = 3
-"""Every page shows it. For so long, a page may lag behind another process. Our choice."""
+"""Seconds that the outage is cached, as every page shows it. Source: our choice.
+
+A page may lag behind another process by as much.
+"""
 CHECKED_EVERY = timedelta(minutes=1)
-"""By a worker."""
+"""How often a worker checks whether an outage is over."""
 NOTED_EVERY = timedelta(seconds=20)
-"""Between two failures of an outage that are recorded."""
+"""Least time between two recorded failures of an outage."""
 SETTLES_IN = timedelta(seconds=30)
-"""For so long after an outage none begins: a process that alone can't reach the service would
-have it begin and end all the time. Our choice."""
+"""Time after an outage in which no other one begins. Source: our choice.
+
+Otherwise, if a single process can't reach the service, outages would begin and end all the time.
+"""
 
 _logger = logging.getLogger("dashboard.service")
 
 
 class Outage(NamedTuple):
-    """The service can't be used: nothing can be changed, and pages show what was last known."""
+    """The service can't be used: nothing can be changed, and pages show the last known state."""
 
     reason: str
     """Why the last call failed, as a sentence."""
     failed_at: datetime
     responded_at: datetime | None
-    """When the service last responded, or was last read; None if it never was."""
+    """When the service last responded or was last read; None if never."""
+
+    @property
+    def next_check_at(self) -> datetime:
+        """The latest time at which a worker checks whether the outage is over."""
+        return self.failed_at + CHECKED_EVERY
+
+    @property
+    def mark(self) -> str:
+        """Return a text that changes with each recorded failure, for the poll of a page."""
+        return f"{self.failed_at.timestamp():.0f}"
 
 
 _CACHED = TypeAdapter(list[Outage])
 
 
 def forgotten_after() -> timedelta:
-    """Return how long a failure counts without a check: after a longer gap nothing is known."""
+    """Return how long a failure counts without a check. After a longer gap, nothing is known."""
     return 2 * (CHECKED_EVERY + call_limit())
 
 
 def current_outage(cached: object = None) -> Outage | None:
-    """Return the outage on record; None without one, or if the database fails, too.
+    """Return the recorded outage; None if there is none or if the database fails.
 
-    `cached` is what the cache has by CACHE_KEY, or None to read it anew.
+    `cached` is the cache's value of CACHE_KEY, or None to read the database.
     """
     outages: list[Outage] = []
     try:
         outages = _CACHED.validate_python(cached)
-    except ValidationError:  # Nothing is cached, or what another release has cached.
+    except ValidationError:  # Nothing is cached, or another release cached another format.
         with _logged_errors():
             outages = [
                 Outage(state.reason, state.failed_at, state.responded_at)
@@ -70,7 +85,7 @@ def current_outage(cached: object = None) -> Outage | None:
 
 
 def note_response(now: datetime, cached: object = None) -> None:
-    """End the outage, if there is one. `cached` is as above."""
+    """End the outage, if there is one. `cached` is as for `current_outage`."""
     if current_outage(cached) is None:
         return
     with _logged_errors(), transaction.atomic():
@@ -82,7 +97,7 @@ def note_response(now: datetime, cached: object = None) -> None:
 def note_failure(
     now: datetime, reason: str, responded_at: datetime | None = None, *, cached: object = None
 ) -> None:
-    """Begin an outage, or record that it goes on. `cached` is as above."""
+    """Begin an outage, or record that it continues. `cached` is as for `current_outage`."""
     outage = current_outage(cached)
     if outage and timedelta() <= now - outage.failed_at < NOTED_EVERY:
         return
@@ -100,14 +115,14 @@ def note_failure(
 
 
 def begin_or_continue(state: ServiceState, now: datetime) -> bool:
-    """Return whether the service is out after another failure. Pure, but for `state`."""
+    """Update `state` after a failure, and return whether the service is out."""
     if state.is_out:
         if state.failed_at and now - state.failed_at > forgotten_after():
             state.began_at, state.is_reported = now, False
         return True
     if state.ended_at and now - state.ended_at < SETTLES_IN:
         return False
-    # One whose end was not reported yet goes on.
+    # An outage whose end is not yet reported continues.
     state.began_at = state.began_at if state.is_reported else now
     state.ended_at = None
     return True
@@ -120,7 +135,7 @@ def _last_read_at() -> datetime | None:
 
 @contextmanager
 def _logged_errors() -> Iterator[None]:
-    """Log an error of the database: a page is shown all the same."""
+    """Log a database error instead of raising it, so that a page is still shown."""
     try:
         yield
     except Error:

@@ -12,7 +12,7 @@ document.addEventListener("click", (event) => {
 
 export function choose(link) {
   const group = link.closest("[data-filter-for]");
-  for (const each of group.querySelectorAll("a")) each.removeAttribute("aria-current");
+  for (const other of group.querySelectorAll("a")) other.removeAttribute("aria-current");
   link.setAttribute("aria-current", "true");
   setParam(group.dataset.filterName, link.dataset.show);
 }
@@ -41,8 +41,8 @@ function urlWith(name, value) {
 
 // An item is shown if it passes the filter and, in the thread, if it contains a match.
 export function narrow() {
-  const found = document.getElementById("found")?.dataset;
-  const matches = found?.words ? new Set(found.messages.split(" ")) : null;
+  const search = document.getElementById("matches")?.dataset;
+  const matches = search?.words ? new Set(search.messages.split(" ")) : null;
   const thread = theThread();
   for (const group of document.querySelectorAll("[data-filter-for]")) {
     const list = document.getElementById(group.dataset.filterFor);

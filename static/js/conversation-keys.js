@@ -16,12 +16,12 @@ document.addEventListener("pressroom:key", (event) => {
 
 // Start from the focused message, or from the topmost visible one.
 function go(selector, by) {
-  const all = [...theThread().querySelectorAll("li.message")].filter((each) => !each.hidden);
+  const all = [...theThread().querySelectorAll("li.message")].filter((message) => !message.hidden);
   const focused = all.indexOf(document.activeElement.closest("li.message"));
-  const top = all.findIndex((each) => each.getBoundingClientRect().bottom > 80);
+  const top = all.findIndex((message) => message.getBoundingClientRect().bottom > 80);
   const from = focused >= 0 ? focused : top - 1;
   const next = by > 0 ? all.slice(from + 1) : all.slice(0, Math.max(from, 0)).reverse();
-  const target = next.find((each) => each.matches(selector));
+  const target = next.find((message) => message.matches(selector));
   target?.focus({ preventScroll: true });
   target?.scrollIntoView({ block: "start" });
 }

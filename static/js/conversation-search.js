@@ -1,23 +1,23 @@
-// Search in a conversation: the server finds the items with matches, closed folds included; mark the
-// matches here.
+// Search in a conversation. The server finds the items with matches, also in closed folds. The script
+// marks the matches.
 import { narrow, setParam, theThread } from "./conversation-filters.js";
 import { fold } from "./text-folding.js";
 
 const marks = globalThis.Highlight ? new Highlight() : null;
-if (marks) CSS.highlights.set("found", marks);
+if (marks) CSS.highlights.set("matches", marks);
 let at = -1;
 
-function showFound() {
-  const found = document.getElementById("found")?.dataset;
+function showMatches() {
+  const matches = document.getElementById("matches")?.dataset;
   narrow();
-  for (const place of found?.calls?.split(" ").filter(Boolean) ?? []) {
+  for (const place of matches?.calls?.split(" ").filter(Boolean) ?? []) {
     document.getElementById(place).open = true;
   }
   mark();
 }
 
 function mark() {
-  const words = fold(document.getElementById("found")?.dataset.words ?? "").text;
+  const words = fold(document.getElementById("matches")?.dataset.words ?? "").text;
   const thread = theThread();
   marks?.clear();
   at = -1;
@@ -37,9 +37,9 @@ function markIn(message, words) {
     text += node.data;
   }
   const folded = fold(text);
-  let found = folded.text.indexOf(words);
-  for (; found >= 0; found = folded.text.indexOf(words, found + words.length)) {
-    const [from, to] = [folded.start(found), folded.end(found + words.length - 1)];
+  let match = folded.text.indexOf(words);
+  for (; match >= 0; match = folded.text.indexOf(words, match + words.length)) {
+    const [from, to] = [folded.start(match), folded.end(match + words.length - 1)];
     const first = starts.findLastIndex((start) => start <= from);
     const last = starts.findLastIndex((start) => start < to);
     const range = new Range();
@@ -58,12 +58,12 @@ function textNodes(message) {
   return nodes;
 }
 
-// Remove the matches at once; the request is still sent, and returns the page without a search.
+// Remove the matches at once. The request is still sent and returns the page without a search.
 export function leaveSearch() {
-  const found = document.getElementById("found");
-  if (!found.dataset.words) return;
-  delete found.dataset.words;
-  found.replaceChildren();
+  const line = document.getElementById("matches");
+  if (!line.dataset.words) return;
+  delete line.dataset.words;
+  line.replaceChildren();
   marks?.clear();
   clearField();
 }
@@ -93,7 +93,7 @@ document.addEventListener("keydown", (event) => {
   // The current match is selected. Further typing goes to the end of the field.
   const isMatchSelected = theThread()?.contains(getSelection().anchorNode);
   if (isMatchSelected) field.setSelectionRange(field.value.length, field.value.length);
-  const isSearched = field.value.trim() === document.getElementById("found").dataset.words;
+  const isSearched = field.value.trim() === document.getElementById("matches").dataset.words;
   if (event.key !== "Enter" || !isSearched || !marks?.size) return;
   event.preventDefault();
   step(event.shiftKey ? -1 : 1);
@@ -111,18 +111,18 @@ document.addEventListener("click", (event) => {
 
 // A fold fetched during a search contains the text around its match.
 document.addEventListener("htmx:configRequest", (event) => {
-  const words = document.getElementById("found")?.dataset.words;
+  const words = document.getElementById("matches")?.dataset.words;
   if (words && event.detail.elt.matches("details.fold")) event.detail.parameters.q = words;
 });
 
 document.addEventListener("htmx:afterSwap", (event) => {
   // A history restore swaps the page without a target.
   const part = event.detail.target?.id ?? "";
-  if (part === "found") {
+  if (part === "matches") {
     setParam("q", document.getElementById("q").value.trim());
-    showFound();
+    showMatches();
   } else if (part.endsWith("-in")) mark();
-  else if (part === "newer") narrow();
 });
+document.addEventListener("pressroom:refreshed", narrow); // new messages
 
-document.addEventListener("DOMContentLoaded", showFound);
+document.addEventListener("DOMContentLoaded", showMatches);

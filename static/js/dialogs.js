@@ -1,16 +1,16 @@
-// Dialogs that a response opens over a page. While one is open only its own requests change it, and
-// closing it aborts them. A dialog with a URL is a history entry: Back closes it.
+// Dialogs that a response opens over a page. Only a dialog's own requests change it, and closing it aborts
+// them. A dialog with a URL is a history entry, so Back closes it.
 
 const openDialog = () => document.querySelector("#dialogs > dialog[open]");
 const isBehind = (element) => openDialog() && !openDialog().contains(element);
 
-// The request for the next dialog, and the page below a dialog with a URL: its history entry, the
-// URL its own requests have set since, the element that opened the dialog, and the ids around it then:
-// a poll may remove it while the dialog is open.
+// The request for the next dialog, and the page below a dialog with a URL: its history entry, the URL that
+// its own requests have set since, the element that opened the dialog, and the ids around that element. A
+// poll may remove the element while the dialog is open.
 let opening = null;
 let below = null;
 
-// The URL of the page, also while a dialog over it has one.
+// The URL of the page, even while a dialog over it has its own URL.
 export const pageUrl = () => (below ? below.url || below.href : location.href);
 
 // The last click wins; ignore clicks while a dialog is open or the history is going back.
@@ -45,9 +45,7 @@ function focusFirst(dialog) {
 // A response for the page below must neither redirect nor change the dialog's URL.
 document.addEventListener("htmx:beforeOnLoad", (event) => {
   const { elt, xhr } = event.detail;
-  if (!isBehind(elt) || !xhr.getResponseHeader("HX-Redirect")) return;
-  event.preventDefault();
-  elt.dataset.held = "";
+  if (isBehind(elt) && xhr.getResponseHeader("HX-Redirect")) event.preventDefault();
 });
 document.addEventListener("htmx:beforeHistoryUpdate", ({ detail }) => {
   const { history: update, requestConfig, target } = detail;
@@ -70,7 +68,7 @@ document.addEventListener("htmx:configRequest", ({ detail }) => {
   if (below && isBehind(detail.elt)) detail.headers["HX-Current-URL"] = below.href;
 });
 
-// Close a dialog over a page; on a page of its own follow the link instead.
+// Close a dialog over a page. If the dialog has its own page, follow the link instead.
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-closes]");
   const dialog = button && document.getElementById(button.dataset.closes);
@@ -96,10 +94,6 @@ function closed(dialog) {
   if (below) below.isOld ||= changesPage(dialog);
   htmx.trigger(dialog, "htmx:abort");
   dialog.remove();
-  for (const part of document.querySelectorAll("[data-polls][data-held]")) {
-    delete part.dataset.held;
-    htmx.trigger(part, "again");
-  }
   if (below) history.back();
 }
 // Whether something was published in the dialog, or is being sent now.
@@ -138,9 +132,9 @@ document.addEventListener("htmx:historyRestore", () => {
   else focusPressed();
 });
 
-// Return the focus to the element that opened the dialog, or else to one with the same link, the
-// button of its menu, or the nearest heading around it: whether the page polls before or after the
-// reload makes no difference.
+// Return the focus to the element that opened the dialog, or else to one with the same link, the button
+// of its menu, or the nearest heading around it. This works whether the page polls before or after the
+// reload.
 function focusPressed() {
   if (!returning || ![document.body, returning.pressed].includes(document.activeElement)) return;
   const { pressed, around } = returning;
@@ -151,7 +145,7 @@ function focusPressed() {
     ...ids.map((id) => `${id} :is(h1, h2, h3, th a)`),
   ];
   const places = [pressed, ...selectors.flatMap((selector) => [...document.querySelectorAll(selector)])];
-  const place = places.find((each) => each.isConnected && each.checkVisibility());
+  const place = places.find((element) => element.isConnected && element.checkVisibility());
   if (place?.tabIndex < 0) place.tabIndex = -1;
   place?.focus({ preventScroll: true });
   returning = null;

@@ -1,8 +1,8 @@
 // Single-letter keys. They do nothing in a field, over a dialog, if turned off in the settings,
 // or on a page without the navigation, such as the login page.
 // After G: the links of the navigation, in order.
-const SECTIONS = ["o", "p", "d", "r", "u", "w", "v", "a"];
-const NOTIFICATIONS = "n"; // likewise, in the panel of the bell
+const SECTIONS = ["o", "p", "d", "t", "r", "u", "w", "v", "a"];
+const NOTIFICATIONS = "n"; // after G: the link in the panel of the bell
 const ROWS = "main tbody tr, main .log summary, main .items > li, main #find-results li";
 const SECOND_KEY_MS = 1500;
 let goesUntil = 0;
@@ -20,11 +20,12 @@ const KEYS = {
   "[": () => goToTab(-1),
   "]": () => goToTab(1),
   p: () => press("a[href$='/publish/']"),
+  v: openPreview,
   c: () => press("a[href*='/versions/compare/']"),
   r: () => document.querySelector("[data-refresh]")?.click(),
 };
 
-// Enter and Escape that end an input method belong to it. Safari says so by key code 229 alone.
+// Ignore Enter and Escape that end an input method. Safari marks them only with key code 229.
 addEventListener(
   "keydown",
   (event) => {
@@ -43,6 +44,7 @@ document.addEventListener("keydown", (event) => {
   // The page's own keys take precedence.
   const pageKey = new CustomEvent("pressroom:key", { detail: key, cancelable: true });
   pageKey.shiftKey = event.shiftKey;
+  pageKey.isRepeated = event.repeat;
   const isDone = !place && !document.dispatchEvent(pageKey);
   if (!place && !isDone && !KEYS[key]) return;
   event.preventDefault();
@@ -55,7 +57,7 @@ function placeOf(key) {
   return document.querySelectorAll("#nav .nav a")[SECTIONS.indexOf(key)];
 }
 
-// Not while typing in a field, and not on the page behind a dialog.
+// Keys do nothing while typing in a field, or on the page behind a dialog.
 function isTaken(target) {
   if (document.querySelector("dialog[open], .app[inert], [popover]:popover-open")) return true;
   return target.closest?.("input:not([type=checkbox]), select, textarea, [contenteditable]") !== null;
@@ -68,15 +70,21 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest("[data-keys-list]");
   if (!link || document.querySelector(".app[inert]")) return;
   event.preventDefault();
-  // This closes the menu; then the focus returns to the element that opened it.
+  // This closes the menu. Then the focus returns to the element that opened it.
   link.closest("[popover]")?.hidePopover();
   showKeys();
 });
 
-// Of the focused row, otherwise of the page's own object.
+// Press a link of the focused row, otherwise of the page's own object.
 function press(link) {
   const row = document.activeElement.closest("tr, li, article");
   (row ?? document.querySelector("main .head"))?.querySelector(link)?.click();
+}
+
+function openPreview() {
+  const link = "a[href*='/preview/']";
+  const row = document.activeElement.closest("main :is(tr, li, article)");
+  (row?.querySelector(link) ?? document.querySelector(`main ${link}`))?.click();
 }
 
 function goToRow(step) {

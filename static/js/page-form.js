@@ -10,7 +10,7 @@ document.addEventListener("change", ({ target }) => {
   const values = { left: target.name };
   htmx.ajax("POST", formOf(target).dataset.fieldUrl, { source: target, target: place, swap: "outerHTML", values });
 });
-// That swap would be used for an error too, and replace the place of all messages.
+// That swap would also be used for an error, and would replace the element for all messages.
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   if (detail.isError && detail.target.id === "messages") detail.swapOverride = "beforeend";
 });
@@ -25,8 +25,8 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
   field.setAttribute("aria-describedby", isWrong ? `${hint} ${detail.elt.id}`.trim() : hint);
 });
 
-// The response to a row command replaces the form without what was typed meanwhile: put that back,
-// into the row's new position, with the focus.
+// The response to a row command replaces the form, without the text that was typed during the request. Put
+// that text back at the row's new position, with the focus.
 const TYPED_IN = "input:not([type=hidden]), select, textarea";
 let typedMeanwhile = null;
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
@@ -34,9 +34,9 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   const sent = detail.requestConfig?.formData;
   typedMeanwhile = null;
   if (!form || !sent?.has("rows")) return;
-  const replaced = [...form.elements].filter((each) => detail.target.contains(each) && each.matches(TYPED_IN));
-  const focused = replaced.find((each) => each === document.activeElement);
-  typedMeanwhile = { command: sent.get("rows"), fields: replaced.filter((each) => differs(each, sent)), focused };
+  const replaced = [...form.elements].filter((field) => detail.target.contains(field) && field.matches(TYPED_IN));
+  const focused = replaced.find((field) => field === document.activeElement);
+  typedMeanwhile = { command: sent.get("rows"), fields: replaced.filter((field) => differs(field, sent)), focused };
 });
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
   const form = document.querySelector("form[data-page-form]");
@@ -69,7 +69,7 @@ function moveFocus(place, focused, form) {
   if (focused.selectionStart !== null) place.setSelectionRange?.(focused.selectionStart, focused.selectionEnd);
 }
 function sameField(form, field, command) {
-  const named = (name) => (each) => each.name === name && (each.type !== "radio" || each.value === field.value);
+  const named = (name) => (input) => input.name === name && (input.type !== "radio" || input.value === field.value);
   const name = nameAfter(field.name, command);
   const fields = [...form.elements];
   // The first row can't go up, nor the last one down.
@@ -91,8 +91,8 @@ function rowAfter(was, verb, row) {
   return { [row]: other, [other]: row }[was] ?? was;
 }
 
-// Input during a request is not in it, so count: the inputs so far, those that each request
-// contains, and those saved. A row command saves the draft too.
+// Input during a request is not in it. So count the inputs so far, those that each request contains, and
+// those saved. A row command saves the draft, too.
 let typed = 0;
 let saved = 0;
 const typedAtRequest = new WeakMap();
@@ -117,8 +117,8 @@ function save() {
   htmx.trigger("#draft-status", "again");
 }
 
-// Without a response the browser would replace the form by its own error page, and a form that is
-// too large by ours: save the draft before submitting, and do not submit if that fails.
+// If there is no response, the browser would replace the form with its error page. If the form is too large,
+// our error page would replace it. So save the draft before submitting, and don't submit if that fails.
 const SAVE_ERRORS = { 0: "no connection", 413: "form too large" };
 let pendingSubmit = null;
 document.addEventListener("submit", (event) => {

@@ -1,13 +1,13 @@
 // People: open a person beside the list by mouse or keyboard, and show the progress of an export.
-// Without scripts the same links lead to pages of their own.
+// Without scripts, the links lead to separate pages.
 
 const panel = () => document.getElementById("person");
 const rowLinks = () => [...document.querySelectorAll("#rows a[hx-get]")];
-// The list that a person was opened from. Back returns to it without a request if it still exists.
+// The list from which a person was opened. Back returns to it without a request if it still exists.
 let listBefore = null;
 const isOverList = () => listBefore !== null && listBefore.rows === document.getElementById("rows");
 
-// Mark the row of the open person; the rest of the list is not replaced.
+// Mark the row of the open person. The rest of the list stays.
 function markRow() {
   if (!panel()) return;
   const open = panel().dataset.url;
@@ -19,7 +19,7 @@ function markRow() {
   }
 }
 
-// Close a person opened here by going back; links within the page are history entries too.
+// Close a person that was opened here by going back. Links within the page are history entries, too.
 function closePerson() {
   if (isOverList() && !location.hash) {
     history.back();
@@ -31,7 +31,7 @@ function closePerson() {
 }
 
 function hidePerson() {
-  const link = rowLinks().find((one) => one.getAttribute("href") === panel().dataset.url);
+  const link = rowLinks().find((row) => row.getAttribute("href") === panel().dataset.url);
   panel().hidden = true;
   delete panel().dataset.url;
   panel().replaceChildren();
@@ -40,7 +40,7 @@ function hidePerson() {
   (link ?? document.getElementById("people-q")).focus();
 }
 
-// Let the refresh link load what is shown now.
+// Let the refresh link load the displayed URL.
 function updateRefreshLink() {
   const refresh = panel() && document.querySelector("[data-refresh]");
   if (refresh) refresh.href = location.href;

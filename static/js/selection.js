@@ -1,14 +1,14 @@
-// Rows of audiences that are selected stay so over filters, "Load more", polls and Back: their values
-// are kept in this tab, for each user and list. Without scripts, the check boxes are a plain form.
+// Selected audiences stay selected across filters, "Load more", polls and Back: their values are
+// stored in this tab, for each user and list. Without scripts, the check boxes are a plain form.
 import { announce } from "./announce.js";
 
-// The check box that a range begins at.
+// The value of the check box at which a range begins.
 let anchor = "";
 
 const form = () => document.querySelector("form[data-selection]");
 const boxes = () => [...form().querySelectorAll("input[name=audience]:not([type=hidden])")];
 
-// A tab whose storage is blocked forgets the selection with the page.
+// If the tab's storage is blocked, the selection lasts as long as the page.
 let fallback = {};
 function read(key) {
   try {
@@ -64,7 +64,7 @@ function showBar(count, elsewhere) {
   hint.hidden = elsewhere === 0;
   hint.firstElementChild.textContent = format(elsewhere);
   const allButton = bar.querySelector("[data-select-all]");
-  // The box in the heading selects all that are shown.
+  // If all matches are loaded, the box in the heading selects them.
   const total = Number(allButton?.dataset.selectAll);
   if (allButton) allButton.hidden = total <= boxes().length || count >= total;
 }
@@ -84,9 +84,9 @@ function hiddenInput(value) {
 
 const format = (count) => count.toLocaleString("en-GB");
 
-// From the row selected last to this one.
+// Select the rows from the last selected one to this one.
 function selectTo(box, isSelected) {
-  const values = boxes().map((each) => each.value);
+  const values = boxes().map((box) => box.value);
   const [from, to] = [values.indexOf(anchor), values.indexOf(box.value)].sort((a, b) => a - b);
   select(from < 0 ? [box.value] : values.slice(from, to + 1), isSelected);
   anchor = box.value;
@@ -108,7 +108,7 @@ document.addEventListener("click", (event) => {
     select(boxes().map((box) => box.value), target.checked);
   } else if (target.closest("[data-select-none]")) clear();
 });
-// A click with Shift would select the text between; without it, the box gets no focus by itself.
+// Keep a click with Shift from selecting text. This keeps the focus off the box, so the click handler sets it.
 document.addEventListener("mousedown", (event) => {
   if (event.shiftKey && event.target.closest?.(".tick")) event.preventDefault();
 });
@@ -118,7 +118,7 @@ document.addEventListener("pressroom:key", (event) => {
   const box = document.activeElement.closest("tr")?.querySelector("input[name=audience]");
   if (!box) return;
   event.preventDefault();
-  // With Shift the range becomes selected, whatever this row is.
+  // With Shift, select the range even if this row is already selected.
   toggle(box, event.shiftKey || !box.checked, event.shiftKey);
 });
 
@@ -129,7 +129,7 @@ document.addEventListener("keydown", (event) => {
   clear();
 });
 
-// "Select all" fetches the values of all that match.
+// "Select all" fetches the values of all matching audiences.
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
   if (detail.target?.id !== "all-matching" || !form()) return show();
   const values = [...detail.target.querySelectorAll("input")].map((input) => input.value);
@@ -137,7 +137,7 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
   select(values, true);
 });
 
-// A page that says so has taken the selection over.
+// Clear the selection on a page that has taken it over.
 function forget() {
   if (document.querySelector("[data-selection-taken]")) forgetAll();
 }
@@ -147,15 +147,15 @@ function forgetAll() {
   }
 }
 
-// A draft that was only opened is removed when it is left, and the selection stays. Audiences that
-// are read on the way are no other place, unless the draft was opened from one.
+// Leaving a draft that was only opened removes the draft and keeps the selection. Reading an audience
+// doesn't count as leaving, unless the draft was opened from there.
 const OPENED = "opened draft";
 const openedDraft = () => JSON.parse(sessionStorage.getItem(OPENED) ?? "null");
 function leaveDraft(isRestored) {
   const here = document.querySelector("[data-provisional]");
   const draft = openedDraft();
   const { pathname } = location;
-  // Forward, to a draft that was removed on the way back.
+  // The user went forward to a draft that Back had removed.
   if (here && isRestored && !draft) return location.reload();
   if (here) {
     const from = draft?.path === pathname ? draft.from : document.referrer && new URL(document.referrer).pathname;
@@ -167,7 +167,7 @@ function leaveDraft(isRestored) {
   sessionStorage.removeItem(OPENED);
   if (pathname === draft.path) return forgetAll();
   const body = new URLSearchParams({ csrfmiddlewaretoken: draft.token });
-  // One in which something was decided stays, and the response is its page.
+  // A draft with decisions is kept, and the response is its page.
   fetch(draft.url, { method: "POST", body }).then((response) => {
     if (response.url.endsWith(draft.path)) forgetAll();
   }, () => {});
@@ -187,6 +187,6 @@ addEventListener("pageshow", ({ persisted }) => {
   try {
     leaveDraft(persisted);
   } catch {
-    // Without storage, a worker removes it after a day.
+    // Without storage, a worker removes the draft after a day.
   }
 });

@@ -20,38 +20,41 @@ document.addEventListener("DOMContentLoaded", () => focusProblems(document));
 document.addEventListener("htmx:afterSettle", (event) => focusProblems(event.detail.elt));
 
 // A response may remove the focused element. If that element sent the request, focus the first new
-// control of the response; otherwise the table row, an element that followed it in its section (by
-// id, as it may have been replaced), the section's heading, or the page's. A moved element keeps the
-// focus.
+// control of the response. Otherwise focus the table row, an element that followed it in its section (by
+// id, because it may have been replaced), the section's heading, or the page's heading. A moved element
+// keeps the focus.
 const PRESSED = "a, button, summary";
 let left = null;
-document.addEventListener("htmx:beforeSwap", () => {
+document.addEventListener("htmx:beforeSwap", noteFocus);
+export function noteFocus() {
   const focused = document.activeElement;
   const part = focused.closest("section[id], dialog, main");
   const within = (selector) => [...(part?.querySelectorAll(selector) ?? [])];
-  const isAfter = (each) => focused.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING;
-  const row = focused.closest("tr[id]");
-  const heirs = [row, ...within("[id]").filter(isAfter)].map((each) => each?.id);
+  const isAfter = (element) => focused.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING;
+  const row = focused.closest("tr[id], [data-rows] > [id]");
+  const heirs = [row, ...within("[id]").filter(isAfter)].map((element) => element?.id);
   left = part && { focused, part: part.id, heirs, before: new Set(within(PRESSED)) };
-});
-// A history restore has no beforeSwap; what an earlier swap left is not its own.
+}
+// A history restore has no beforeSwap, so forget the state that an earlier swap left.
 document.addEventListener("htmx:historyCacheMissLoad", () => (left = null));
 document.addEventListener("htmx:afterSettle", ({ detail }) => {
+  restoreFocus(detail.requestConfig?.elt === left?.focused ? detail.elt : null);
+});
+export function restoreFocus(response) {
   if (!left || document.activeElement !== document.body) return;
-  const isSender = detail.requestConfig?.elt === left.focused;
-  const heir = (isSender && firstNew(detail.elt)) || heirOf(left);
+  const heir = (response && firstNew(response)) || heirOf(left);
   const place = left.focused.isConnected ? left.focused : heir;
   if (place?.tabIndex < 0) place.tabIndex = -1;
   place?.focus({ preventScroll: true });
-});
+}
 function firstNew(element) {
-  return [...element.querySelectorAll(PRESSED)].find((each) => !left.before.has(each));
+  return [...element.querySelectorAll(PRESSED)].find((control) => !left.before.has(control));
 }
 function heirOf({ part, heirs }) {
   const place = document.getElementById(part);
-  const there = heirs.map((id) => document.getElementById(id)).filter((each) => place?.contains(each));
+  const there = heirs.map((id) => document.getElementById(id)).filter((element) => place?.contains(element));
   const headings = place?.querySelectorAll("h1, h2, h3") ?? [];
-  return [...there, ...headings, ...document.querySelectorAll("main h1")].find((each) => each.checkVisibility());
+  return [...there, ...headings, ...document.querySelectorAll("main h1")].find((element) => element.checkVisibility());
 }
 
 // Pause polling while the page is hidden, and resume when it is visible. The trigger "again"
@@ -72,7 +75,7 @@ for (const failure of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) 
     if (part.matches("[data-polls]:not([data-silent])")) setTimeout(() => pollAgain(part), 10000);
   });
 }
-// The failure of a background request is no news: it is sent again anyway.
+// Don't report a failed background request, because it is sent again anyway.
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   if (detail.isError && detail.requestConfig.elt.matches("[data-silent]")) detail.shouldSwap = false;
 });
@@ -81,20 +84,20 @@ function pollAgain(part) {
   if (part.isConnected) htmx.trigger(part, "again");
 }
 
-// Mark a button as busy from its request to the response; it keeps the focus.
+// Mark a button as busy during its request. It keeps the focus.
 function atWork({ elt, requestConfig }) {
   return [elt, requestConfig.triggeringEvent?.submitter].filter(Boolean);
 }
 document.addEventListener("htmx:beforeRequest", (event) => {
-  for (const one of atWork(event.detail)) one.setAttribute("aria-busy", "true");
+  for (const element of atWork(event.detail)) element.setAttribute("aria-busy", "true");
 });
 document.addEventListener("htmx:afterRequest", (event) => {
-  for (const one of atWork(event.detail)) one.removeAttribute("aria-busy");
+  for (const element of atWork(event.detail)) element.removeAttribute("aria-busy");
 });
 document.addEventListener("submit", ({ defaultPrevented, submitter }) => {
   if (!defaultPrevented) submitter?.setAttribute("aria-busy", "true");
 });
 // Reset busy buttons on a page restored from the back/forward cache.
 addEventListener("pageshow", () => {
-  for (const one of document.querySelectorAll("[aria-busy]")) one.removeAttribute("aria-busy");
+  for (const element of document.querySelectorAll("[aria-busy]")) element.removeAttribute("aria-busy");
 });

@@ -1,5 +1,5 @@
-// Compare like the server (dashboard/folding.py): ignore case and accents, treat all blanks alike.
-// A letter may fold to several and an accent to none, so each stores its position in the text.
+// Compare like the server (dashboard/texts.py): ignore case and accents, treat all blanks alike.
+// A letter may fold to several letters, and an accent to none. So each folded letter stores its position.
 export function fold(text) {
   if (/^[\0-\x7f]*$/.test(text)) {
     const folded = text.toLowerCase().replace(/\s/g, " ");
@@ -10,7 +10,7 @@ export function fold(text) {
   let start = 0;
   for (const letter of text) {
     const plain = foldLetter(letter);
-    for (let each = 0; each < plain.length; each += 1) starts.push(start);
+    for (let place = 0; place < plain.length; place += 1) starts.push(start);
     folded += plain;
     start += letter.length;
   }
@@ -27,7 +27,7 @@ const BASE_LETTERS = { æ: "ae", œ: "oe", ø: "o", đ: "d", ð: "d", ħ: "h", �
 function foldLetter(letter) {
   if (letter < "\x80") return letter.toLowerCase().replace(/\s/, " ");
   const plain = letter.normalize("NFKD").toUpperCase().toLowerCase().normalize("NFKD");
-  return plain.replace(/\p{Mn}|\s|[æœøđðħłþ]/gu, (each) => {
-    return BASE_LETTERS[each] ?? (/\s/.test(each) ? " " : "");
+  return plain.replace(/\p{Mn}|\s|[æœøđðħłþ]/gu, (character) => {
+    return BASE_LETTERS[character] ?? (/\s/.test(character) ? " " : "");
   });
 }

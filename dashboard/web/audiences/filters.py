@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+from django.contrib.auth.models import User
 from django.utils.safestring import SafeString
 
 from dashboard.contract.audiences import AudienceVersion, VersionStatus
 from dashboard.contract.wire import MAX_IDENTIFIER_BYTES
 from dashboard.ledger.models import AudienceRecord, PageRecord
-from dashboard.ledger.models.objects import LIVE, LiveStatus
+from dashboard.ledger.models.objects import LIVE, NOTHING_LIVE, LiveStatus
 from dashboard.ledger.queries.audience_list import (
     DEFAULT_AUDIENCE_SORT,
     AudienceFilters,
@@ -75,7 +76,7 @@ LIVE_STATUS = Choice(
     "live",
     "Live status",
     several=True,
-    values=(LIVE, *LiveStatus),
+    values=[LIVE, *(status for status in LiveStatus if status != LiveStatus.REJECTED_FIRST)],
     label_of=live_status_label,
     badge_of=live_status_badge,
     icon="audience",
@@ -99,10 +100,21 @@ AGENT = Choice(
     label_of=agent_label,
     icon="agent",
 )
+ME = "me"
+"""Assignee that means the viewer, so that a team's view works for everyone."""
+ASSIGNEE = Choice(
+    "assignee",
+    "Assignee",
+    several=True,
+    values=(ME, NOT_GIVEN),
+    find=partial(existing_values, User, "username"),
+    label_of=lambda value: {ME: "You", NOT_GIVEN: "Unassigned"}.get(value, value),
+    icon="person",
+)
 AUDIENCES = ListDefinition(
     name=ListName.AUDIENCES,
     search=SEARCH,
-    filters=(PAGE, LIVE_STATUS, LATEST_STATUS, AGENT),
+    filters=(PAGE, LIVE_STATUS, LATEST_STATUS, AGENT, ASSIGNEE),
     columns=Columns(
         (
             Column("name", "Audience", sort="name", heading="Name", value="state.audience.name"),
@@ -110,6 +122,7 @@ AUDIENCES = ListDefinition(
             Column("live", "Live version", sort="-live", value=lambda row: _number(row.state.live)),
             Column("status", "Live status", value=_live_status),
             Column("agent", "New page agent", classes="hide-when-medium", value=_agent),
+            Column("assignee", "Assignee", value="record.assignee_name"),
             Column("updated", "Updated", "-updated", "numeric", value="record.updated_at"),
             Column(
                 "created", "Created", classes="numeric", value=date_of("state.audience.created_at")
@@ -131,7 +144,7 @@ AUDIENCES = ListDefinition(
         Cell("Latest status", lambda row: _latest_status(row.state)),
         "live",
         Cell("Live since", "record.live_since"),
-        *("status", "agent", "created", "updated"),
+        *("status", "agent", "assignee", "created", "updated"),
         Cell("Archived", date_of("state.audience.archived_at")),
         "seen",
     ),
@@ -143,12 +156,14 @@ AUDIENCES = ListDefinition(
 
 
 def filters_of(state: ListState) -> AudienceFilters:
+    viewer_name = state.viewer_name or ME
     return AudienceFilters(
         words=state.words,
         pages=state.values(PAGE),
         live=state.values(LIVE_STATUS),
         statuses=state.values(LATEST_STATUS),
         agents=state.values(AGENT),
+        assignees=tuple(viewer_name if name == ME else name for name in state.values(ASSIGNEE)),
     )
 
 
@@ -160,23 +175,34 @@ class PageOption:
 
 
 def filter_options(state: ListState, tally: AudienceTally) -> dict[str, list[FilterOption]]:
-    """Return the options of each filter but the page, with the number of audiences for each."""
+    """Return the options of each filter except the page, with their numbers of audiences.
+
+    The options for the assignee are the viewer, the chosen users and nobody. They aren't counted.
+    """
     filters = filters_of(state)
     live = tally.by("live_status", filters)
-    live[LIVE] = sum(live.values()) - live.get(LiveStatus.NOT_LIVE, 0)
+    live[LIVE] = sum(live.values()) - sum(live.get(status, 0) for status in NOTHING_LIVE)
+    live[LiveStatus.REJECTED] = live.get(LiveStatus.REJECTED, 0) + live.pop(
+        LiveStatus.REJECTED_FIRST, 0
+    )
     counts = {
         LIVE_STATUS: live,
         LATEST_STATUS: tally.by("latest_status", filters),
         AGENT: tally.by("new_page_agent", filters),
     }
-    return {
+    options = {
         list_filter.param: list_filter.options(count, state.values(list_filter))
         for list_filter, count in counts.items()
+    }
+    chosen = state.values(ASSIGNEE)
+    names = dict.fromkeys([ME, *chosen, NOT_GIVEN])
+    return options | {
+        ASSIGNEE.param: [FilterOption(name, None, is_chosen=name in chosen) for name in names]
     }
 
 
 def page_filter(state: ListState, words: str) -> list[PageOption]:
-    """Return the chosen pages, and some with these words in their names; two queries at most."""
+    """Return the chosen pages, and some whose name contains the words. Makes up to two queries."""
     chosen = state.values(PAGE)
     options = page_options(words, chosen)
     return [PageOption(page_id, name or page_id, page_id in chosen) for page_id, name in options]

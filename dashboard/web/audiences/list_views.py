@@ -24,7 +24,7 @@ from dashboard.web.lists.saved_views import opens_saved_views
 from dashboard.web.lists.state import ListState, open_list
 from dashboard.web.lists.window import render_all_results, render_list
 from dashboard.web.ui.csv import csv_response
-from dashboard.web.ui.htmx import Request, is_moving, keys_on_screen, render_partial
+from dashboard.web.ui.htmx import Request, is_moving, render_partial
 from dashboard.web.ui.query_params import past_moment, search_param
 from dashboard.web.ui.urls import cached_reverse
 
@@ -34,13 +34,13 @@ LIST = "audiences/list.html"
 @require_GET
 @opens_saved_views(AUDIENCES)
 def audience_list(request: Request) -> HttpResponse:
-    """List the audiences seen on any page, by `?q= page= live= status= agent= sort= show=`.
+    """List the audiences of all pages, by `?q= page= live= status= agent= sort= show=`.
 
-    `columns=` are those of the table. With `?at=` it lists what was live at that moment.
-    Nothing is requested from the service, except for an open list with rows in progress.
+    `?columns=` chooses the columns. `?at=` lists what was live at that moment. Nothing is requested
+    from the service, except when an open list refreshes rows in progress.
     """
     if at := past_moment(request.GET.get("at", ""), now=clock.now()):
-        state = ListState.parse(AUDIENCES, request.GET)
+        state = ListState.parse(AUDIENCES, request.GET, request.user)
         moment = moment_list(at, filters_of(state), start=state.start)
         return render(request, "audiences/list_at.html", {"here": "audiences", "list": moment})
     state = open_list(request, AUDIENCES)
@@ -49,7 +49,7 @@ def audience_list(request: Request) -> HttpResponse:
             menu = {"page_options": page_filter(state, search_param(request.GET, "find"))}
             return render_partial(request, LIST, menu, parts=("f-page",))
         case "all-matching":
-            selected = {"selected": matching_audiences(request.GET)[:MAX_ITEMS]}
+            selected = {"selected": matching_audiences(request.GET, request.user)[:MAX_ITEMS]}
             return render_partial(request, LIST, selected, parts=("all-matching",))
     context = _context(request, state)
     added = context["rows"].loaded_count - context["rows"].before
@@ -59,7 +59,7 @@ def audience_list(request: Request) -> HttpResponse:
 
 @require_GET
 def audience_export(request: Request) -> StreamingHttpResponse:
-    state = ListState.parse(AUDIENCES, request.GET)
+    state = ListState.parse(AUDIENCES, request.GET, request.user)
     if at := past_moment(request.GET.get("at", ""), now=clock.now()):
         name = f"audiences-live-{at.moment or clock.now():%Y-%m-%d-%H%M}.csv"
         return csv_response(name, EXPORT, exported_publications(at, filters_of(state)))
@@ -69,9 +69,9 @@ def audience_export(request: Request) -> StreamingHttpResponse:
 
 @require_POST
 def audience_load(request: Request) -> HttpResponse:
-    """Load a batch of what was not read yet; the browser repeats this until all is loaded.
+    """Load a batch of audiences that weren't read yet. The browser repeats this until done.
 
-    The query string is the list's, with the step that was reached before.
+    The query string is the list's, plus the step reached so far.
     """
     state = open_list(request, AUDIENCES)
     step = load_next_batch(LoadStep.from_params(request.GET) or LoadStep())
@@ -87,11 +87,11 @@ def audience_load(request: Request) -> HttpResponse:
 def _context(request: Request, state: ListState) -> dict[str, Any]:
     find = search_param(request.GET, "find")
     options = page_filter(state, find) if find or state.values(PAGE) else []
-    context, keys = list_context(state), keys_on_screen(request, "audience-")
-    left = rows_left(keys, context["rows"].items)
+    context = list_context(state)
+    left = rows_left(request, context["rows"].items)
     if is_moving(request) and read_in_progress([*context["rows"].items, *left]):
         context = list_context(state)
-        left = rows_left(keys, context["rows"].items)
+        left = rows_left(request, context["rows"].items)
     return context | {
         "here": "audiences",
         "state": state,

@@ -1,7 +1,7 @@
-"""Rows of the list of all audiences, from the ledger: listed, polled, and selected together.
+"""Rows of the list of all audiences, read from the ledger.
 
-The service lists the audiences of one page, without filters or order, so the list is the ledger's,
-and the page shows its coverage.
+The service lists the audiences of one page at a time, without filters or order. So the list comes
+from the ledger and says how much of the service it covers.
 """
 
 import random
@@ -11,17 +11,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.contrib.auth.models import AnonymousUser, User
 from django.http import QueryDict
 
 from dashboard import clock
 from dashboard.client import APIError
 from dashboard.contract.audiences import Audience
 from dashboard.contract.pages import PageStatus
-from dashboard.ledger.models.objects import LiveStatus
+from dashboard.ledger.models.objects import REJECTED_AS, LiveStatus
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.queries.audience_list import (
     AudienceTally,
     ListedColumns,
+    audience_coverage,
     audiences_by_key,
     iterate_audiences,
     list_audiences,
@@ -30,7 +32,6 @@ from dashboard.ledger.queries.audience_list import (
 )
 from dashboard.ledger.queries.audiences import audiences_last_known
 from dashboard.ledger.queries.operations import PublishRow, last_publishes
-from dashboard.ledger.queries.pages import audience_coverage
 from dashboard.releases.models import MAX_ITEMS
 from dashboard.releases.planning import planned_publishes
 from dashboard.service.reading import READ_LASTS_MOVING, read_audiences
@@ -45,12 +46,13 @@ from dashboard.web.audiences.table import (
 )
 from dashboard.web.lists.state import ListState
 from dashboard.web.lists.window import Window
-from dashboard.web.ui.query_params import int_param
+from dashboard.web.ui.htmx import Request
+from dashboard.web.ui.query_params import rows_gone
 from dashboard.webhooks.hints import followed_pages
 
 FAILED = (Outcome.REJECTED, Outcome.UNKNOWN)
 MAX_PAGES = 3
-"""The maximum number of pages that are read at once, one after another. Our choice."""
+"""Maximum number of pages that one request reads. Source: our choice."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +61,10 @@ class ListedAudience(AudienceRow):
     page_name: str
     last_seen_at: datetime
     updated_at: datetime | None
+    assignee_name: str | None
+    """Username of the assignee, or None."""
     publish: PublishRow | None
-    """Our last publish of its latest version, or None."""
+    """Our last publish of the latest version, or None."""
 
     @property
     def key(self) -> str:
@@ -68,12 +72,12 @@ class ListedAudience(AudienceRow):
 
     @property
     def failed_publish(self) -> PublishRow | None:
-        """Our last publish of its latest version, if it failed or its outcome is unknown."""
+        """Our last publish of the latest version, if it failed or its outcome is unknown."""
         return self.publish if self.newer and self.last_publish in FAILED else None
 
 
 def rows_of(state: ListState, tally: AudienceTally) -> Window[ListedAudience]:
-    """Return a window of the matching audiences; three queries."""
+    """Return a window of the matching audiences. Makes three queries."""
     filters = filters_of(state)
     total = tally.total(filters)
     records = list_audiences(
@@ -90,7 +94,7 @@ def rows_of(state: ListState, tally: AudienceTally) -> Window[ListedAudience]:
 
 
 def listed_audiences(records: Sequence[ListedColumns]) -> list[ListedAudience]:
-    """Return a row for each of `list_audiences`; two queries."""
+    """Return a row for each record from `list_audiences`. Makes two queries."""
     page_ids = sorted({record.page_id for record in records})
     publishes = {
         (publish.page_id, publish.audience_id, publish.version_id): publish
@@ -109,6 +113,7 @@ def listed_audiences(records: Sequence[ListedColumns]) -> list[ListedAudience]:
             audience=audience,
             is_page_archived=record.page_status == PageStatus.ARCHIVED,
             is_latest_rolled_back=record.live_status == LiveStatus.ROLLED_BACK,
+            is_latest_rejected=record.live_status in REJECTED_AS.values(),
             last_publish=publish.outcome if publish else None,
             live_since=record.live_since,
             is_live_since_seen=record.is_live_since_seen,
@@ -117,6 +122,7 @@ def listed_audiences(records: Sequence[ListedColumns]) -> list[ListedAudience]:
             last_seen_at=record.last_seen_at,
             updated_at=record.updated_at,
             seen_in_flight_at=record.seen_in_flight_at,
+            assignee_name=record.assignee_name,
             publish=publish,
             planned=planned.get((record.page_id, record.audience_id), ()),
         )
@@ -125,7 +131,7 @@ def listed_audiences(records: Sequence[ListedColumns]) -> list[ListedAudience]:
 
 
 def read_in_progress(rows: Iterable[ListedAudience]) -> bool:
-    """Read some of the pages again on which a version is in progress; return whether any were."""
+    """Read some pages with a version in progress again; return whether any were due."""
     now = clock.now()
     due = {
         row.page_id
@@ -135,25 +141,25 @@ def read_in_progress(rows: Iterable[ListedAudience]) -> bool:
     due -= followed_pages(due, now).keys()
     # In random order, so that a page that can't be read does not block the others.
     for page_id in random.sample(sorted(due), min(len(due), MAX_PAGES)):
-        with suppress(APIError):  # The page says so itself if the service is out.
+        with suppress(APIError):  # The banner reports an outage.
             read_audiences(page_id)
     return bool(due)
 
 
-def rows_left(keys: Iterable[str], rows: Iterable[ListedAudience]) -> list[ListedAudience]:
-    """Return the audiences with these keys that are not among the rows: they left the list."""
-    gone = {int_param(key) for key in keys} - {row.pk for row in rows}
-    return listed_audiences(audiences_by_key(sorted(gone))) if gone else []
+def rows_left(request: Request, rows: Iterable[ListedAudience]) -> list[ListedAudience]:
+    """Return the audiences that an open page shows but the list no longer contains."""
+    gone = rows_gone(request, "audience-", [row.pk for row in rows])
+    return listed_audiences(audiences_by_key(gone)) if gone else []
 
 
 def list_context(state: ListState) -> dict[str, Any]:
-    """Return the rows, the tally and the coverage of the list; five queries."""
+    """Return the rows, the tally and the coverage of the list. Makes five queries."""
     tally = tally_audiences(filters_of(state))
     return {"tally": tally, "rows": rows_of(state, tally), "coverage": audience_coverage()}
 
 
 def exported_audiences(state: ListState) -> Iterator[ExportedAudience | str]:
-    """Yield each matching audience as last seen, then the number of pages never read, if any."""
+    """Yield each matching audience as last seen, then a note if pages were never read."""
     coverage = audience_coverage()
     for record in iterate_audiences(filters_of(state), sort=state.order):
         audience_state = AudienceState(
@@ -167,22 +173,23 @@ def exported_audiences(state: ListState) -> Iterator[ExportedAudience | str]:
 
 
 ON_PAGE = "in"
-"""The query parameter that names the page whose own table the other parameters narrow."""
+"""Query parameter with the page whose table the other parameters filter."""
 
 Selected = tuple[str, str]
-"""The page's id and the audience's."""
+"""Ids of the page and the audience."""
 
 
-def matching_audiences(query: QueryDict) -> list[Selected]:
-    """Return the audiences that a list shows with this query string, in its order.
+def matching_audiences(
+    query: QueryDict, viewer: User | AnonymousUser, *, limit: int = MAX_ITEMS + 1
+) -> list[Selected]:
+    """Return the audiences that match the query string of a list, in the list's order.
 
-    The list of all audiences, or with `in=` the table of that page. At most one more than
-    MAX_ITEMS, so that "more than 500" can be said.
+    The list is the list of all audiences, or a page's table with `in=`. The default `limit` is one
+    more than a release may have, which is enough to say "more than 500".
     """
-    limit = MAX_ITEMS + 1
     if page_id := query.get(ON_PAGE, "").replace("\0", ""):
         rows = audience_rows(page_id, [record.audience for record in audiences_last_known(page_id)])
         matching = matching_rows(rows, ListState.parse(AUDIENCES_OF_PAGE, query))
         return [(page_id, row.audience_id) for row in matching if row.audience_id][:limit]
-    state = ListState.parse(AUDIENCES, query)
+    state = ListState.parse(AUDIENCES, query, viewer)
     return matching_keys(filters_of(state), sort=state.order, limit=limit)

@@ -1,4 +1,4 @@
-"""Load the audiences that were not read yet, a bounded batch at a time."""
+"""Load the audiences that weren't read yet, in bounded batches."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -7,13 +7,13 @@ from django.http import QueryDict
 
 from dashboard import clock
 from dashboard.client import APIError, NotFoundError
-from dashboard.ledger.queries.pages import audience_coverage, unread_pages
+from dashboard.ledger.queries.audience_list import audience_coverage, unread_pages
 from dashboard.service.client import publishing_client, run_concurrently
 from dashboard.service.reading import read_audiences, read_pages
 from dashboard.web.ui.query_params import int_param
 
 PAGES_PER_CALL = 200
-"""Pages of one call of the list of pages."""
+"""Pages in one call of the list of pages."""
 PAGES_PER_BATCH = 20
 """Pages whose audiences one batch reads."""
 CALLS_AT_ONCE = 5
@@ -22,16 +22,16 @@ CALLS_AT_ONCE = 5
 @dataclass(frozen=True)
 class LoadStep:
     cursor: str = ""
-    """Of the next call of the list of pages; empty at its start."""
+    """Cursor of the next call of the list of pages; empty at the start."""
     after: int = 0
-    """The key of the last page whose audiences were requested; 0 at the start."""
+    """Primary key of the last page whose audiences were requested; 0 at the start."""
     error: APIError | None = None
-    """Why it stopped. It can be continued."""
+    """Why loading stopped, if it did. It can be continued."""
     is_done: bool = False
 
     @classmethod
     def from_params(cls, params: QueryDict) -> "LoadStep | None":
-        """Parse `cursor=` and `after_page=`; None without the second, as nothing was begun."""
+        """Parse `cursor=` and `after_page=`; None before loading begins (no `after_page=`)."""
         after = params.get("after_page")
         return None if after is None else cls(params.get("cursor", ""), int_param(after))
 
@@ -45,10 +45,10 @@ class LoadStep:
 
 
 def load_next_batch(step: LoadStep) -> LoadStep:
-    """Load a batch: of the list of pages until all are known, then of pages' audiences.
+    """Load a batch of the list of pages until all pages are known, then batches of audiences.
 
-    A page that the service no longer has is left out; any other failure stops, and is skipped when
-    loading continues, so that one page can't block the rest.
+    A page that the service no longer has is left out. Any other failure stops loading. The failed
+    pages are skipped when loading continues, so that one page can't block the rest.
     """
     if not audience_coverage().has_all_pages:
         try:
@@ -62,7 +62,7 @@ def load_next_batch(step: LoadStep) -> LoadStep:
 
 
 def _read_unread_pages(step: LoadStep) -> LoadStep:
-    """Read the audiences of the next pages that lack some, a few at a time."""
+    """Read the audiences of the next unread pages, a few pages at a time."""
     after = step.after
     pages = unread_pages(after=after, limit=PAGES_PER_BATCH)
     for first in range(0, len(pages), CALLS_AT_ONCE):
@@ -74,7 +74,7 @@ def _read_unread_pages(step: LoadStep) -> LoadStep:
 
 
 def _read_at_once(page_ids: list[str]) -> APIError | None:
-    """Read the audiences of these pages; return the first failure but of a page that is gone."""
+    """Read the audiences of these pages; return the first failure. A missing page is none."""
     read_at, client = clock.now(), publishing_client()
     calls = {
         page_id: run_concurrently(partial(client.audiences.list, page_id)) for page_id in page_ids

@@ -19,6 +19,8 @@ LIVE_STATUSES: dict[str, tuple[str, str, str]] = {
     LiveStatus.IN_PROGRESS: OperationState.IN_PROGRESS.badge,
     LiveStatus.CANCELED: ("Latest canceled", "st-cancelled", "plain"),
     LiveStatus.ROLLED_BACK: VersionState.ROLLED_BACK.badge,
+    LiveStatus.REJECTED: ("Rejected", "st-rejected", "warn"),
+    LiveStatus.REJECTED_FIRST: ("Rejected", "st-rejected", "warn"),
 }
 FLAG_LABELS = {
     "live": "Live",
@@ -40,7 +42,7 @@ def live_status_badge(value: str) -> SafeString:
 
 
 def state_of_status(status: str) -> str:
-    """Return the state of a latest version with this status: one that was published is live."""
+    """Return the state of a latest version with this status. A published one is live."""
     return version_state(status, is_live=status == VersionStatus.PUBLISHED)
 
 
@@ -61,5 +63,5 @@ def agent_label(value: str) -> str:
 
 
 def selection_value(*ids: str) -> str:
-    """Return ids as the value of a check box, each quoted; the form of a release reads it."""
+    """Return quoted ids as the value of a check box, for `releases/selection.py`."""
     return "/".join(quote(part, safe="") for part in ids)

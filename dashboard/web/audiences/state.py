@@ -1,4 +1,4 @@
-"""The state of an audience and its versions, and the head of every audience page."""
+"""The state of an audience and its versions, and the head of its pages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,9 +29,9 @@ from dashboard.releases.worker import is_running
 from dashboard.service.reading import AudienceLookup
 
 MAX_HISTORY = 500
-"""Publications that tell which versions were rolled back. Source: our choice."""
+"""How many publications are read to find rolled back versions. Source: our choice."""
 ROLLBACK_OFFERED_FOR = timedelta(hours=1)
-"""After a version went live, beside it; later in the menu."""
+"""How long the rollback stays next to a new live version. Later it is in the menu."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,10 @@ class AudienceState:
     audience: Audience
     is_page_archived: bool = False
     is_latest_rolled_back: bool = False
-    """Whether its latest version was live, and was taken back in favor of an older one."""
+    """Whether the latest version was live and was rolled back to an older one."""
+    is_latest_rejected: bool = False
     planned: Sequence[Any] = ()
-    """Its versions that wait in releases: rows of `planned_publishes`."""
+    """Versions that wait in releases, from `planned_publishes`."""
 
     @property
     def title(self) -> str:
@@ -68,14 +69,14 @@ class AudienceState:
 
     @property
     def is_archived(self) -> bool:
-        """Whether the audience or its page is archived, so that no publish is offered."""
+        """Whether the audience or its page is archived. Then no publish is offered."""
         return bool(self.audience.archived_at) or self.is_page_archived
 
     @property
     def candidate(self) -> AudienceVersion | None:
-        """The version offered for publishing: the latest, unless its state speaks against it.
+        """The latest version if it is offered for publishing, or None.
 
-        One that is live, in flight, canceled or rolled back is not offered.
+        A version that is live, in flight, canceled or rolled back is not offered.
         """
         newer = self.newer
         if newer is None or self.is_archived or self.is_rolled_back(newer):
@@ -83,7 +84,7 @@ class AudienceState:
         return None if newer.status in (*IN_FLIGHT, VersionStatus.CANCELLED) else newer
 
     def waits_for_approval(self, version: AudienceVersion | None) -> Any:
-        """Return a version's item in a release that waits for an approval, or None."""
+        """Return the version's item in a release that waits for approval, or None."""
         for item in self.planned:
             is_waiting = item.release_state == ReleaseState.WAITING_FOR_APPROVAL
             if is_waiting and version and item.version_id == version.version_id:
@@ -115,13 +116,13 @@ class AudienceState:
         )
 
     def was_live(self, version: AudienceVersion) -> bool:
-        """Return whether a version was ever live, by its date."""
+        """Return whether the version was ever live, judged by its date."""
         return bool(version.published_at)
 
     def version_of_text(self, text: str | None) -> str:
-        """Return which version a supplementary context is that of: `version 5, live`.
+        """Return the version that has this supplementary context, such as `version 5, live`.
 
-        The live one counts first. A text of neither it nor the latest one is in no known version.
+        Only the live and the latest version are compared, the live one first.
         """
         for version in filter(None, (self.live, self.latest)):
             if text and version.supplementary_context == text:
@@ -144,12 +145,12 @@ class AudienceHead(AudienceState):
     """The context of `audiences/_head.html` and `audiences/_tabs.html`, as `head`."""
 
     page: PageRecord | None
-    """Its page as last seen; None if it never was."""
+    """Page as last seen; None if it was never seen."""
     versions_count: int
     has_version_in_flight: bool
     listed: bool
     unreadable: UnreadableValue | None
-    """Its item in the list, if that can't be parsed."""
+    """Item of the audience in the list, if it can't be parsed."""
 
     @property
     def page_name(self) -> str:
@@ -157,11 +158,11 @@ class AudienceHead(AudienceState):
 
     @cached_property
     def publications(self) -> list[Publication]:
-        """Its last publications, newest first. One query."""
+        """The last publications, newest first. Makes one query."""
         return list_publications(self.page_id, self.audience_id, limit=MAX_HISTORY)
 
     def was_live(self, version: AudienceVersion) -> bool:
-        """Return whether a version was ever live, by its date or by what was recorded."""
+        """Return whether the version was ever live, by its date or by the ledger."""
         ids = {publication.version_id for publication in self.publications}
         return super().was_live(version) or version.version_id in ids
 
@@ -172,7 +173,7 @@ class AudienceHead(AudienceState):
 
     @property
     def just_went_live(self) -> bool:
-        """Whether the live version went live within an hour, and not by a rollback."""
+        """Whether the live version went live within the last hour, but not by a rollback."""
         live = self.publications[0] if self.publications else None
         if live is None or not live.is_live or live.reason == PublicationReason.ROLLBACK:
             return False
@@ -184,12 +185,12 @@ class AudienceHead(AudienceState):
         return self.is_taken_back(version.version_id)
 
     def is_taken_back(self, version_id: str) -> bool:
-        """Return whether the last publication of a version ended in favor of an older one."""
+        """Return whether the version's last publication ended with a rollback."""
         return taken_back_by(self.publications[::-1], version_id) is not None
 
     @cached_property
     def lacks_worker(self) -> bool:
-        """Whether a version is to be sent, and no worker runs. One query, if any is."""
+        """Whether a release needs a worker but none is running. Makes at most one query."""
         needed = (ReleaseState.SCHEDULED, ReleaseState.RUNNING)
         is_needed = any(release.release_state in needed for release in self.planned)
         return is_needed and not is_running(clock.now())
@@ -198,10 +199,10 @@ class AudienceHead(AudienceState):
 def head_of(
     page_id: str, audience_id: str, lookup: AudienceLookup, *, page: PageRecord | None = None
 ) -> AudienceHead:
-    """Return the head of an audience's pages. Three queries, no request to the service.
+    """Return the head of an audience's pages. Makes three queries, and no call to the service.
 
-    `audience_id` is that of the URL: an audience may be sent without its id. `page` is its page as
-    last seen, if that was read already.
+    `audience_id` comes from the URL, because the service may send an audience without its id.
+    `page` is the page as last seen, if it was read already.
     """
     page = page or page_last_known(page_id)
     versions = versions_seen(page_id, audience_id).aggregate(
@@ -222,6 +223,6 @@ def head_of(
 
 
 def head_last_known(page_id: str, audience_id: str) -> AudienceHead | None:
-    """Return the head of an audience from the ledger, or None if it was never seen."""
+    """Return the head of an audience from the ledger; None if it was never seen."""
     record = audience_last_known(page_id, audience_id)
     return head_of(page_id, audience_id, AudienceLookup(record.audience)) if record else None

@@ -1,4 +1,4 @@
-"""The audience table of a page: filters, sorting, and the next action of each row."""
+"""The audience table of a page, with filters, sorting and the next action of each row."""
 
 import hashlib
 from collections import Counter
@@ -13,7 +13,7 @@ from django.utils.functional import cached_property
 from dashboard.contract.audiences import Audience, VersionStatus
 from dashboard.contract.pages import PageItem, PageStatus
 from dashboard.contract.resource import ListEnvelope, UnreadableValue
-from dashboard.ledger.models.objects import LiveStatus, live_status
+from dashboard.ledger.models.objects import REJECTED_AS, LiveStatus, live_status
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.queries.audiences import audience_states
 from dashboard.ledger.queries.operations import publishes_of_page
@@ -29,9 +29,9 @@ from dashboard.web.lists.state import ListState
 from dashboard.web.ui.query_params import MAX_COUNT
 
 INITIAL_ROWS = 10
-"""Rows at first: on a phone, the page's own fields come below them."""
+"""Number of rows at first. It is small because on a phone the page's fields come below."""
 ROWS_PER_STEP = 50
-"""Rows that each step adds."""
+"""Number of rows that each step adds."""
 
 
 class NextAction(StrEnum):
@@ -46,12 +46,12 @@ class NextAction(StrEnum):
 @dataclass(frozen=True, kw_only=True)
 class AudienceRow(AudienceState):
     last_publish: str | None
-    """The outcome of our last publish of its latest version."""
+    """Outcome of our last publish of the latest version."""
     live_since: datetime | None
     is_live_since_seen: bool | None
-    """Whether that is when it was seen."""
+    """Whether `live_since` is when Pressroom first saw it live."""
     seen_in_flight_at: datetime | None
-    """When any of its versions was last seen in flight: the latest, or an older one."""
+    """When any version, latest or older, was last seen in flight."""
 
     @property
     def name(self) -> str:
@@ -63,14 +63,14 @@ class AudienceRow(AudienceState):
         audience = self.audience
         if not audience.name:
             return "Unnamed audience"
-        # The search covers the computed name, so a match has to show it.
+        # The search includes the computed name, so a match has to show it.
         if audience.computed_name and audience.computed_name != audience.name:
             return f"Computed name: {audience.computed_name}"
         return "Custom name" if audience.name == audience.custom_name else ""
 
     @property
     def key(self) -> str:
-        """Identifies the row on its page, in an HTML id and in the URL of a poll."""
+        """Key of the row on its page, for an HTML id and for the URL of a poll."""
         return short_hash(self.audience_id, size=4)
 
     @cached_property
@@ -95,7 +95,7 @@ class AudienceRow(AudienceState):
     def flags(self) -> list[str]:
         flags = {
             "live": self.live,
-            "not-live": not self.live,
+            "not-live": self.live_status == LiveStatus.NOT_LIVE,
             "changed": self.live_status == LiveStatus.CHANGED,
             "rolled-back": self.live_status == LiveStatus.ROLLED_BACK,
             "in-flight": self.in_flight,
@@ -104,17 +104,18 @@ class AudienceRow(AudienceState):
 
     @property
     def live_status(self) -> LiveStatus:
-        return live_status(self.audience, is_rolled_back=self.is_latest_rolled_back)
+        status = live_status(self.audience, is_rolled_back=self.is_latest_rolled_back)
+        return REJECTED_AS.get(status, status) if self.is_latest_rejected else status
 
     @property
     def step(self) -> NextAction:
-        """The next action, judged from its versions and our last publish."""
+        """The next action, derived from the versions and our last publish."""
         newer, candidate = self.newer, self.candidate
         if self.last_publish == Outcome.UNKNOWN and newer:
             return NextAction.CHECK
         if self.in_flight or (self.last_publish == Outcome.SENDING and newer):
             return NextAction.WATCH
-        # Publishing an archived version is a rollback, which its own page offers.
+        # Publishing an archived version is a rollback, which the audience's page offers.
         if candidate and candidate.status != VersionStatus.ARCHIVED:
             return NextAction.RETRY if self.last_publish == Outcome.REJECTED else NextAction.PUBLISH
         return NextAction.UP_TO_DATE if self.latest and not newer else NextAction.NOTHING
@@ -125,7 +126,7 @@ SORT_VALUES: dict[str, Callable[[AudienceRow], Any]] = {
     "latest": lambda row: row.latest and row.latest.version_number,
     "published": lambda row: row.live_since,
 }
-"""The value that a column is sorted by, or None."""
+"""Functions that return the value to sort by, or None."""
 
 
 STATUS = Choice(
@@ -161,13 +162,13 @@ class AudienceTable:
     rows: list[AudienceRow]
     matching: int
     returned: int
-    """The number of audiences sent."""
+    """Number of audiences that the service returned."""
     total: int
-    """The number of audiences according to the service."""
+    """Total number of audiences according to the service."""
     status_counts: Mapping[str, int]
     flag_counts: Mapping[str, int]
     unreadable: list[UnreadableValue]
-    """Items of the list that can't be parsed."""
+    """Items in the list that can't be parsed."""
 
     @property
     def not_returned(self) -> int:
@@ -175,7 +176,7 @@ class AudienceTable:
 
     @property
     def statuses(self) -> list[str]:
-        """The statuses to choose from: those of some audience, and the chosen one."""
+        """The statuses to choose from: those that an audience has, and the chosen one."""
         options = STATUS.options(self.status_counts, self.state.values(STATUS))
         return [option.value for option in options if option.count or option.is_chosen]
 
@@ -198,9 +199,9 @@ class AudienceTable:
 def audience_rows(
     page_id: str, audiences: Iterable[Audience], *, page: PageItem | None = None
 ) -> list[AudienceRow]:
-    """Return a row for each audience, with what the ledger has of it; four queries at most.
+    """Return a row for each audience, with data from the ledger. Makes at most four queries.
 
-    Without the page, the ledger says whether it is archived.
+    Without `page`, the ledger says whether the page is archived.
     """
     is_archived = page.status == PageStatus.ARCHIVED if page else is_page_archived(page_id)
     states, planned = audience_states(page_id), planned_publishes([page_id])
@@ -215,6 +216,7 @@ def audience_rows(
         row = AudienceRow(
             *(page_id, audience_id, audience, is_archived),
             is_latest_rolled_back=bool(state and state.live_status == LiveStatus.ROLLED_BACK),
+            is_latest_rejected=bool(state and state.live_status in REJECTED_AS.values()),
             live_since=state.live_since if state else None,
             is_live_since_seen=state.is_live_since_seen if state else None,
             seen_in_flight_at=state.seen_in_flight_at if state else None,
@@ -228,7 +230,7 @@ def audience_rows(
 def audience_table(
     audiences: ListEnvelope[Audience], rows: list[AudienceRow], state: ListState
 ) -> AudienceTable:
-    """Return the matching audiences in order, at most `state.size` of them."""
+    """Return the table with the matching audiences in order, at most `state.size` of them."""
     of_status = [row for row in rows if _matches(row, state, FLAG)]
     of_flag = [row for row in rows if _matches(row, state, STATUS)]
     matching = matching_rows(rows, state)
@@ -245,7 +247,7 @@ def audience_table(
 
 
 def matching_rows(rows: Iterable[AudienceRow], state: ListState) -> list[AudienceRow]:
-    """Return the rows in order; those without a value come last in both directions."""
+    """Return the matching rows in order. Rows without a value come last in both directions."""
     matches = [row for row in rows if _matches(row, state)]
     value_of = SORT_VALUES.get(state.sort.removeprefix("-"))
     if value_of is None:
@@ -256,7 +258,7 @@ def matching_rows(rows: Iterable[AudienceRow], state: ListState) -> list[Audienc
 
 
 def _matches(row: AudienceRow, state: ListState, but: Filter | None = None) -> bool:
-    """Return whether a row matches the search and the filters `but` one."""
+    """Return whether a row matches the search and all filters except `but`."""
     return (
         all(word in row.words for word in fold(state.words).split())
         and (but is STATUS or state.value(STATUS) in ("", row.filter_status))

@@ -1,4 +1,4 @@
-"""What a list shows: its search, filters, order and columns, from and to its URL."""
+"""The state of a list: its search, filters, order and columns, parsed from its URL."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,6 +7,7 @@ from operator import and_
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
+from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Model, Q, QuerySet
 from django.http import QueryDict
 
@@ -28,7 +29,7 @@ RowT = TypeVar("RowT", bound=Model)
 
 @dataclass(frozen=True)
 class IgnoredValue:
-    """A value of the URL that the list ignores; `url` is the list without it."""
+    """A value in the URL that the list ignores. `url` is the list without it."""
 
     label: str
     value: str
@@ -40,7 +41,7 @@ NO_COLUMNS = VisibleColumns(())
 
 @dataclass(frozen=True)
 class Chip:
-    """An active filter above a list; `url` is the list without it."""
+    """An active filter above a list. `url` is the list without it."""
 
     filter: Filter
     value: str
@@ -49,31 +50,38 @@ class Chip:
 
 @dataclass(frozen=True)
 class ListState:
-    """What one URL makes of a definition."""
+    """The state of a list for one URL."""
 
     definition: ListDefinition
     chosen: Mapping[Filter, tuple[str, ...]] = field(default_factory=dict)
-    """The values of the search and of each filter."""
+    """Values of the search and of each filter."""
     sort: str = ""
     """One of the definition's orders, or empty."""
     columns: VisibleColumns = NO_COLUMNS
     density: str = ""
     """One of DENSITIES, or empty."""
     view: str = ""
-    """The hint of the saved view that is shown: see `saved_views.py`."""
+    """Hint of the displayed saved view (see `saved_views.py`)."""
     start_text: str = ""
-    """Where the rows begin: the number of those before, or the key of the last one before."""
+    """Where the rows begin: the number of earlier rows, or the key of the last one."""
     cursor: str = ""
-    """The service's own cursor of that place; empty at the beginning."""
+    """The service's cursor for that place; empty at the beginning."""
     size: int = 0
-    """The maximum number of rows."""
+    """Maximum number of rows."""
+    viewer_name: str = ""
+    """Username of the viewer, which ME stands for."""
     saved: ListViews = NO_VIEWS
     ignored: tuple[IgnoredValue, ...] = ()
-    """The values of the URL that the list ignores, as nothing has them."""
+    """Values in the URL that the list ignores because they don't exist."""
 
     @classmethod
-    def parse(cls, definition: ListDefinition, params: QueryDict) -> "ListState":
-        """Parse a query string; values that can't exist are dropped."""
+    def parse(
+        cls,
+        definition: ListDefinition,
+        params: QueryDict,
+        viewer: User | AnonymousUser | None = None,
+    ) -> "ListState":
+        """Parse a query string. Values that can't exist are dropped."""
         sort, density = params.get(SORT, ""), params.get(DENSITY, "")
         is_saved = definition.name is not None
         columns = definition.columns if is_saved else None
@@ -87,6 +95,7 @@ class ListState:
             start_text=params.get(definition.start, ""),
             cursor=params.get(definition.cursor, ""),
             size=size_param(params, *definition.sizes),
+            viewer_name=viewer.get_username() if viewer else "",
         )
 
     def values(self, a_filter: Filter) -> tuple[str, ...]:
@@ -94,7 +103,7 @@ class ListState:
         return self.chosen[a_filter]
 
     def value(self, a_filter: Filter) -> str:
-        """Return the value of a filter that has one at most; empty if it has none."""
+        """Return the value of a filter with at most one; empty if it has none."""
         return next(iter(self.values(a_filter)), "")
 
     def all(self, param: str) -> tuple[str, ...]:
@@ -116,7 +125,7 @@ class ListState:
 
     @property
     def is_at_start(self) -> bool:
-        """Whether it shows the first rows: a service that rejects them rejects the list."""
+        """Whether the URL asks for the first rows only. If they are rejected, so is the list."""
         return not self.cursor and self.size == self.definition.sizes[0]
 
     @property
@@ -130,17 +139,17 @@ class ListState:
 
     @property
     def is_filtered(self) -> bool:
-        """Whether rows are left out, so that the total counts matches."""
+        """Whether a search or a filter is active, so that the total counts matches."""
         return any(self.chosen.values())
 
     @property
     def order(self) -> str:
-        """The order of the rows; empty if it is not one of the definition's."""
+        """The order of the rows: the chosen one, or else the default."""
         return self.sort or self.definition.default_sort
 
     @property
     def condition(self) -> Q:
-        """The condition of a row, for the filters that have one."""
+        """The combined condition of the filters."""
         return reduce(
             and_,
             (list_filter.condition(values) for list_filter, values in self.chosen.items()),
@@ -148,13 +157,13 @@ class ListState:
         )
 
     def find(self) -> QuerySet[Any]:
-        """Return the rows that are in the ledger, for their number."""
+        """Return the matching rows of the ledger."""
         return self.definition.find(self)
 
     def page_of(self, rows: QuerySet[RowT]) -> tuple[list[RowT], int | None]:
-        """Return the rows to show of a list by primary key, newest first, that begins below one.
+        """Return the rows to show, and the primary key of the last of them if more follow.
 
-        And the primary key of the last of them, if more follow.
+        `rows` must be ordered by primary key, newest first. `start` is the key of the row before.
         """
         page = list((rows.filter(pk__lt=self.start) if self.start else rows)[: self.size + 1])
         next_pk = page[self.size - 1].pk if len(page) > self.size else None
@@ -162,7 +171,7 @@ class ListState:
 
     @property
     def display(self) -> list[tuple[str, str]]:
-        """The parameters of how the rows are shown, for hidden fields of a form."""
+        """The parameters for how rows are displayed, for hidden fields of a form."""
         named = ((COLUMNS, self.columns.param), (DENSITY, self.density), (VIEW, self.view))
         return [(name, value) for name, value in named if value]
 
@@ -181,7 +190,7 @@ class ListState:
         )
 
     def url(self, **more: str | int | Sequence[str]) -> str:
-        """Return the query string with `?`, and some parameters more."""
+        """Return the query string of this state with `?`, plus some parameters."""
         extra = {name: value for name, value in more.items() if value != ""}
         return "?" + "&".join(filter(None, (self.query, urlencode(extra, doseq=True))))
 
@@ -189,14 +198,14 @@ class ListState:
         return self.url(**{self.definition.start: start})
 
     def url_of_loaded(self, request: Request, added: int) -> str:
-        """Return the URL that shows all rows loaded so far, for Back and a reload."""
+        """Return the URL that shows all rows loaded so far, for Back and reloads."""
         start = [name for name in (self.definition.cursor, self.definition.start) if name]
         query = self.url(**params_for_all_rows(request, start, added))
         return request.path + query.removesuffix("?")
 
     @property
     def chips(self) -> list[Chip]:
-        """Every active filter, with the URL that removes it."""
+        """The active filters, each with the URL that removes it."""
         chips = []
         for list_filter, values in self.chosen.items():
             for value in values:
@@ -206,9 +215,9 @@ class ListState:
         return chips
 
     def headings(self, order: str = "") -> dict[str, Heading]:
-        """Return the headings that sort, by the order of the first click.
+        """Return the sortable headings, by the order of their first click.
 
-        `order` is that of the rows, if it is another one.
+        `order` is the actual order of the rows, if it differs from the state's.
         """
 
         def sorted_by(sort: str) -> str:
@@ -224,9 +233,9 @@ def open_list(
     definition: ListDefinition,
     seen: Mapping[Filter, Collection[str]] | None = None,
 ) -> ListState:
-    """Return what a request shows of a list, without the values that do not exist.
+    """Return the state of a list for a request, without values that don't exist.
 
-    `seen` are values that exist of filters that do not find out themselves.
+    `seen` holds the existing values of filters that can't look them up.
     """
     params = request.GET.copy()
     ignored: list[IgnoredValue] = []
@@ -245,7 +254,7 @@ def open_list(
             )
         if missing:
             params.setlist(list_filter.param, rest)
-    state = ListState.parse(definition, params)
+    state = ListState.parse(definition, params, request.user)
     if state.columns.unknown:
         names = ", ".join(state.columns.unknown)[:MAX_TEXT_LENGTH]
         param = [state.columns.param] if state.columns.param else []
@@ -258,7 +267,7 @@ def open_list(
 def _url_without(
     definition: ListDefinition, params: QueryDict, name: str, values: Sequence[str]
 ) -> str:
-    """Return the query string of the list from its start, with other values of a parameter."""
+    """Return the list's query string from its start, with a parameter's values replaced."""
     changed = params.copy()
     changed.setlist(name, list(values))
     for place in definition.place_params:

@@ -1,4 +1,4 @@
-"""The three groups of people and what each may do."""
+"""The three groups of people and their permissions."""
 
 from typing import Any
 
@@ -13,7 +13,9 @@ GROUPS = {
         "ledger.update_subscription",
         "approvals.manage_approvals",
         "notifications.manage_deliveries",
+        "previews.manage_site",
         "saved_views.change_team_views",
+        "comments.remove_comments",
         "auth.add_user",
         "auth.change_user",
         "auth.view_user",
@@ -41,8 +43,11 @@ GROUPS = {
 
 
 def make_groups(apps: Any, schema_editor: Any) -> None:
-    # Permissions are made after all migrations; the groups need theirs now.
-    for label in ("auth", "ledger", "approvals", "saved_views", "notifications", "embedded_api"):
+    # Django creates permissions after all migrations, but the groups need them here.
+    for label in (
+        *("auth", "ledger", "approvals", "saved_views", "comments", "notifications"),
+        *("previews", "embedded_api"),
+    ):
         create_permissions(installed_apps.get_app_config(label), verbosity=0)
     groups, permissions = apps.get_model("auth", "Group"), apps.get_model("auth", "Permission")
     for name, wanted in GROUPS.items():
@@ -61,7 +66,9 @@ class Migration(migrations.Migration):
         ("ledger", "0001_initial"),
         ("approvals", "0001_initial"),
         ("saved_views", "0001_initial"),
+        ("comments", "0001_initial"),
         ("notifications", "0001_initial"),
+        ("previews", "0001_initial"),
         ("embedded_api", "0001_initial"),
     ]
     operations = [migrations.RunPython(make_groups, migrations.RunPython.noop)]

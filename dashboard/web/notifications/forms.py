@@ -1,4 +1,4 @@
-"""Forms of the settings of notifications, and of a webhook."""
+"""Forms of the notification settings and of notification webhooks."""
 
 from collections.abc import Iterable
 from itertools import groupby
@@ -17,8 +17,10 @@ from dashboard.notifications.targets import MAX_NAME
 from dashboard.web.ui.formats import zone_choices
 
 CELLS = [f"{kind}:{channel.value}" for kind in KINDS for channel in Channel]
-FOR_TEAMS = [kind for kind in KINDS.values() if kind.name != "followed_changed"]
-"""What a team can be notified of: a team follows nothing."""
+FOR_TEAMS = [
+    kind for kind in KINDS.values() if not kind.is_personal and kind.name != "followed_changed"
+]
+"""Kinds for a team's webhook. A team follows nothing and is not mentioned in comments."""
 _TIME = {"class": "input", "type": "time", "autocomplete": "off"}
 _MONO = {"class": "input mono", "autocomplete": "off", "spellcheck": "false"}
 HOURS = [(hour, f"{hour:02}:00") for hour in range(24)]
@@ -36,7 +38,7 @@ class SettingsForm(forms.Form):
             "invalid_choice": "This form is out of date. Reload the page, then save again."
         },
     )
-    """`kind:channel` of what is on."""
+    """Kinds and channels that are on, each as `kind:channel`."""
     quiet_from = forms.TimeField(
         label="From",
         required=False,
@@ -120,7 +122,7 @@ class TargetForm(forms.Form):
     )
 
     def __init__(self, *, is_team: bool, **options: Any) -> None:
-        """Leave out the kinds of a user's own webhook, which are in the user's matrix."""
+        """Remove `kinds` from the form of a user's webhook, as the settings have its kinds."""
         super().__init__(label_suffix="", **options)
         if not is_team:
             del self.fields["kinds"]

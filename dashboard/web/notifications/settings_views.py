@@ -1,4 +1,4 @@
-"""A user's settings: which events by which channel, quiet hours, the daily summary, the address."""
+"""A user's notification settings: events by channel, quiet hours, daily summary, e-mail address."""
 
 from django.contrib import messages
 from django.db import transaction
@@ -8,7 +8,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboard.accounts.permissions import MANAGE_DELIVERIES, may
-from dashboard.accounts.preferences import email_address_of, save_preferences
+from dashboard.accounts.preferences import email_address_of
 from dashboard.limits import seconds_to_wait
 from dashboard.notifications.email import is_email_on
 from dashboard.notifications.email_change import (
@@ -16,6 +16,7 @@ from dashboard.notifications.email_change import (
     last_confirmation,
     read_link,
     request_confirmation,
+    set_address,
 )
 from dashboard.notifications.kinds import KINDS
 from dashboard.notifications.models import Channel, NotificationError
@@ -30,10 +31,10 @@ from dashboard.notifications.targets import list_targets
 from dashboard.web.notifications.forms import EmailForm, SettingsForm, group_kinds
 from dashboard.web.search.hits import hits_by_visit
 from dashboard.web.ui.formats import UTC, request_time_zone
-from dashboard.web.ui.htmx import Request
+from dashboard.web.ui.htmx import Request, render_partial
 
 MAX_LINKS_PER_MINUTE = 2
-"""Per user: anyone's address may be entered. Source: our choice."""
+"""Limit for each user, who may enter any address. Source: our choice."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -58,13 +59,14 @@ def notification_settings(request: Request) -> HttpResponse:
         "targets": list(list_targets(request.user)),
         "team_targets": list(list_targets(None)) if may(request, MANAGE_DELIVERIES) else None,
         "follows": [
-            # Without a hit if it is no longer on record.
+            # The hit is None if the page or audience is not in the ledger.
             (follow, hits.get((follow.page_id, follow.audience_id)))
             for follow in follows
         ],
     }
     status = 422 if form.is_bound else 200
-    return render(request, "notifications/settings.html", context, status=status)
+    template, parts = "notifications/settings.html", ("email", "webhooks", "team-webhooks")
+    return render_partial(request, template, context, parts=parts, status=status)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -88,7 +90,7 @@ def email_change(request: Request) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def email_confirm(request: Request, token: str) -> HttpResponse:
-    """Confirm an address. A button asks: programs that check mail for threats open links, too."""
+    """Confirm an address by a button, because mail scanners also open links."""
     try:
         if request.method == "POST":
             messages.success(request, f"E-mail goes to {confirm_link(request.user, token)}.")
@@ -102,13 +104,13 @@ def email_confirm(request: Request, token: str) -> HttpResponse:
 
 @require_POST
 def email_reset(request: Request) -> HttpResponse:
-    save_preferences(request.user, email="")
+    set_address(request.user, "")
     messages.success(request, f"E-mail goes to {request.user.email}.")
     return redirect("notification-settings")
 
 
 def _save(request: Request, form: SettingsForm) -> bool:
-    """Save all of it, or nothing and an error in the form; return which."""
+    """Save all settings and return True, or save none, add an error to the form, return False."""
     data = dict(form.cleaned_data)
     try:
         with transaction.atomic():
@@ -120,7 +122,7 @@ def _save(request: Request, form: SettingsForm) -> bool:
 
 
 def _send_link(request: Request, form: EmailForm) -> bool:
-    """Have the link sent, or add an error to the form; return which."""
+    """Queue the link and return True, or add an error to the form and return False."""
     if not is_email_on():
         form.add_error("email", "E-mail is off, so no link can be sent.")
     elif wait_s := seconds_to_wait(f"email-link:{request.user.pk}", at_most=MAX_LINKS_PER_MINUTE):

@@ -1,4 +1,4 @@
-"""Webhooks of a user, and of teams for administrators."""
+"""Notification webhooks of a user, and of teams for administrators."""
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
@@ -32,12 +32,12 @@ from dashboard.web.ui.forms import sent_form_key
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 
 MAX_TESTS_PER_MINUTE = 10
-"""Per user. Source: our choice."""
+"""Limit for each user. Source: our choice."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def target_add(request: Request) -> HttpResponse:
-    """Add a webhook of the user, or with `?team=1` of a team."""
+    """Add a webhook for the user, or for a team with `?team=1`."""
     is_team = bool(request.GET.get("team"))
     if is_team:
         demand(request, MANAGE_DELIVERIES)
@@ -59,7 +59,7 @@ def target_add(request: Request) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def target_detail(request: Request, target_id: int) -> HttpResponse:
-    """Show and change a webhook; while a test is sent, the page fetches its partial "test-poll"."""
+    """Show and change a webhook. While a test is sent, the page polls the partial "test-poll"."""
     target = _target(request, target_id)
     form = TargetChangeForm(target, data=request.POST or None)
     if form.is_valid():
@@ -133,4 +133,6 @@ def _show(request: Request, target: WebhookTarget, form: TargetChangeForm) -> Ht
     }
     status = 422 if form.is_bound else 200
     template = "notifications/target.html"
-    return render_partial(request, template, context, parts=("test-poll",), status=status)
+    return render_partial(
+        request, template, context, parts=("target-head", "test-poll"), status=status
+    )

@@ -1,4 +1,4 @@
-"""The bell, the history of a user's notifications, and the button that follows a page."""
+"""The bell, the list of a user's notifications, and the button that follows a page."""
 
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -35,7 +35,7 @@ from dashboard.web.lists.state import ListState
 from dashboard.web.lists.window import render_list
 from dashboard.web.ui.htmx import Request, safe_return_url
 from dashboard.web.ui.markup import day
-from dashboard.web.ui.query_params import int_param
+from dashboard.web.ui.query_params import int_param, rows_gone
 
 STATE = choice_among(
     "state", "State", [("unread", "Unread")], all_label="All", where=lambda _: Q(read_at=None)
@@ -52,11 +52,17 @@ LOOKS: dict[str, tuple[str, str]] = {
     "release_failed": ("st-failed", "bad"),
     "release_held": ("st-held", "warn"),
     "schedule_missed": ("calendar", "warn"),
+    "token_expires": ("key", "warn"),
     "approval_requested": ("st-approval", "info"),
     "approval_given": ("check", "ok"),
     "approval_declined": ("x", "bad"),
     "approval_void": ("st-held", "warn"),
     "emergency_publish": ("alert", "warn"),
+    "mentioned": ("comment", "info"),
+    "commented": ("comment", "info"),
+    "thread_resolved": ("st-resolved", "ok"),
+    "assigned": ("person", "info"),
+    "version_rejected": ("st-rejected", "warn"),
     "followed_changed": ("st-changed", "info"),
     "service_unreachable": ("offline", "bad"),
     "service_back": ("st-live", "ok"),
@@ -65,7 +71,7 @@ LOOKS: dict[str, tuple[str, str]] = {
 }
 """Icon and tone by kind of event."""
 OTHER_LOOK = ("bell", "plain")
-"""Of a kind of an older or newer version."""
+"""Icon and tone for kinds that only an older or newer release of Pressroom knows."""
 
 
 @dataclass(frozen=True)
@@ -94,9 +100,9 @@ def entry_of(notification: Notification) -> NotificationEntry:
 
 
 def latest_by_day(user: User) -> list[tuple[str, list[NotificationEntry]]]:
-    """Return the latest notifications under the names of their days. One query.
+    """Return the latest notifications grouped by the name of their day. Makes one query.
 
-    Days are those of the viewer's time zone.
+    Days begin in the viewer's time zone.
     """
     entries = map(entry_of, list_notifications(user)[:MAX_IN_PANEL])
     days = groupby(entries, key=lambda entry: timezone.localdate(entry.notification.created_at))
@@ -112,10 +118,10 @@ def _day_name(value: date) -> str:
 
 @require_GET
 def notification_list(request: Request) -> HttpResponse:
-    """List the user's notifications, newest first; `?state=unread` leaves out the others.
+    """List the user's notifications, newest first, or the unread ones with `?state=unread`.
 
-    `?before=` is the primary key of the last one before the list, `show=` the number of rows. The
-    target of htmx on every page is the panel of the bell.
+    `?before=` is the primary key of the last row before the list, `?show=` the number of rows.
+    Every page fetches the panel of the bell from here.
     """
     if request.htmx.target == "notices-in":
         return _show_panel(request)
@@ -123,8 +129,16 @@ def notification_list(request: Request) -> HttpResponse:
     matches = list_notifications(request.user).filter(state.condition)
     notifications, next_pk = state.page_of(matches)
     entries = [entry_of(notification) for notification in notifications]
-    context = {"entries": entries, "state": state, "next_pk": next_pk}
-    return render_list(request, "notifications/list.html", context, state=state, added=len(entries))
+    gone = rows_gone(request, "notification-", [row.pk for row in notifications])
+    left = list_notifications(request.user).filter(pk__in=gone) if gone else []
+    context = {
+        "entries": entries,
+        "state": state,
+        "next_pk": next_pk,
+        "left": [entry_of(notification) for notification in left],
+    }
+    template, parts = "notifications/list.html", ("more", "notifications")
+    return render_list(request, template, context, state=state, added=len(entries), parts=parts)
 
 
 @require_POST
@@ -141,7 +155,7 @@ def notification_read(request: Request, notification_id: int) -> HttpResponse:
 
 @require_POST
 def notifications_read(request: Request) -> HttpResponse:
-    """Mark all notifications as read up to `until`, the newest that the user has seen."""
+    """Mark all notifications as read up to `until`, the newest one that the user has seen."""
     mark_all_read(request.user, until=int_param(request.POST.get("until", "")))
     if request.htmx.target == "notices-in":
         return _show_panel(request)
@@ -150,16 +164,19 @@ def notifications_read(request: Request) -> HttpResponse:
 
 @require_POST
 def page_opened(request: Request) -> HttpResponse:
-    """Mark what is about the page at `path` as read; an open page sends this, as no GET writes."""
+    """Mark notifications about the page at `path` as read.
+
+    A page posts this when it opens, because a GET must not write.
+    """
     mark_page_read(request.user, request.POST.get("path", ""))
     return render(request, "notifications/opened.html", _counts(request))
 
 
 @require_POST
 def follow(request: Request) -> HttpResponse:
-    """Follow a page or an audience of it; without `followed`, follow it no longer.
+    """Follow a page or one of its audiences; without `followed`, unfollow it.
 
-    Responds with the button if htmx targets it, otherwise goes back.
+    Responds with the button if htmx targets it, otherwise redirects back.
     """
     page_id, audience_id = (request.POST.get(name, "") for name in ("page_id", "audience_id"))
     is_on, problem = bool(request.POST.get("followed")), ""
@@ -191,7 +208,7 @@ def _counts(request: Request) -> dict[str, Any]:
 
 
 def _follow(request: Request, page_id: str, audience_id: str, *, is_on: bool) -> None:
-    """Follow what is on record. Raises Http404, or NotificationError if it is too much."""
+    """Follow or unfollow. Raises Http404 if it isn't in the ledger, or NotificationError."""
     if "\0" in page_id + audience_id:
         raise Http404
     if not is_on:

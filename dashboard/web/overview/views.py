@@ -36,7 +36,7 @@ from dashboard.web.ui.htmx import Request, render_partial
 
 TEMPLATE = "overview/overview.html"
 PAUSE = timedelta(minutes=15)
-"""After a longer pause a new visit begins; a reload belongs to the same visit. Our choice."""
+"""A request after a longer pause begins a new visit. Source: our choice."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class LastVisit:
 
 
 def _read_last_visit(user: User, now: datetime) -> LastVisit:
-    """Return the last visit of a user; no query."""
+    """Return the last visit of a user. Makes no query."""
     preferences = get_preferences(user)
     last = preferences.overview_seen_at
     is_new = last is not None and now - last > PAUSE
@@ -58,53 +58,57 @@ def _read_last_visit(user: User, now: datetime) -> LastVisit:
 
 @require_GET
 def overview(request: Request) -> HttpResponse:
-    """Show the overview from the ledger alone; its partial `flight` reads what is in progress."""
+    """Show the overview from the ledger; its partial `flight` also reads from the service."""
     if request.htmx.target == "flight":
         return _read_flights(request)
     now = clock.now()
     visit = _read_last_visit(request.user, now)
     since = visit.since or now
-    audiences = queries.count_audiences(since, request.user)
+    times = recent_queue_times(timezone.localdate(now))
+    figures = _figures(request, since, now, times)
+    went_live = figures["audiences"].went_live
     context = {
         "here": "overview",
         "visit": visit,
         "poll_result": None,
-        "pages": queries.count_pages(since),
-        "audiences": audiences,
-        "went_live": list(queries.went_live(since, request.user)) if audiences.went_live else [],
+        "went_live": list(queries.went_live(since, request.user)) if went_live else [],
         "outcomes": queries.count_outcomes(since, request.user) if visit.since else {},
         "has_subscriptions": queries.has_subscriptions(),
         "has_embedded_service": settings.EMBEDDED_API,
     }
-    times = recent_queue_times(timezone.localdate(now))
-    context |= live_context(request, now, times) | _charts(now, times)
+    context |= live_context(request, now, times) | figures
     return render_partial(request, TEMPLATE, context)
 
 
 @require_POST
 def overview_visited(request: Request) -> HttpResponse:
-    """Record the visit: the page sends this when it is opened, as no GET writes."""
+    """Record the visit. The page posts this when it opens, because a GET must not write."""
     visit = _read_last_visit(request.user, clock.now())
     save_preferences(request.user, overview_since=visit.since, overview_seen_at=visit.now)
     return HttpResponse(status=204) if request.htmx else redirect("overview")
 
 
 def _read_flights(request: Request) -> HttpResponse:
-    """Read the versions in progress again, for an open page."""
+    """Read the versions in progress again, and update them on an open page."""
     now = clock.now()
     times = recent_queue_times(timezone.localdate(now))
     before = load_flights(now, sums.late_after(summarize_times(times)))
     error = read_flights_again(before)
     result = PollResult(changes_since(request.GET.get("was", "")), error)
-    context = live_context(request, clock.now(), times) | {"poll_result": result}
+    context = live_context(request, clock.now(), times) | _figures(request, now, now, times)
+    context["poll_result"] = result
     return render_partial(request, TEMPLATE, context, parts=("flight",))
 
 
-def _charts(now: datetime, times: Sequence[QueueTime]) -> dict[str, Any]:
+def _figures(
+    request: Request, since: datetime, now: datetime, times: Sequence[QueueTime]
+) -> dict[str, Any]:
     today = timezone.localdate(now)
     starts = {day: start_of_day(day) for day in sums.chart_days(today)}
     counts, health = queries.count_operations_by_day(starts), health_now()
     return {
+        "pages": queries.count_pages(since),
+        "audiences": queries.count_audiences(since, request.user),
         "today": sums.sum_today(counts, today),
         "publishes": sums.publishes_chart(counts, today),
         "queue": sums.queue_chart(times, today),

@@ -1,4 +1,4 @@
-"""Create a page, or have it approved."""
+"""Create a page, or request approval for it."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def page_create(request: Request) -> HttpResponse:
     form, draft_result = submitted_form(request)
     if not form.is_valid():
         return show_form(request, form, status=422, draft_result=draft_result)
-    if error := _missing_confirmation(request):
+    if error := _missing_confirmation(request, form):
         form.general_errors.append(error)
         return show_form(request, form, status=422, draft_result=draft_result)
     return _create(request, form)
@@ -45,18 +45,23 @@ def page_create(request: Request) -> HttpResponse:
 @requires(CREATE_PAGE)
 @posted_from("page-create")
 def page_check(request: Request) -> HttpResponse:
-    """Check the whole form. Sends nothing."""
+    """Check the whole form. Nothing is sent."""
     form, draft_result = submitted_form(request)
     if not form.is_valid():
         return show_form(request, form, status=422, draft_result=draft_result)
     return show_form(request, form, is_checked=True, draft_result=draft_result)
 
 
-def _missing_confirmation(request: Request) -> FormError | None:
+def _missing_confirmation(request: Request, form: PageForm) -> FormError | None:
     """Return why a valid form may not be sent yet, or None."""
     if not read_operation_key(request.POST):
         return FormError(
             "Not sent: the form had no operation key. It has one now; press Create page to retry."
+        )
+    if form.serious_findings and request.POST.get("findings") != form.serious_findings:
+        return FormError(
+            "Not sent: visitors can’t open a link. Change it, or press Create page to send it.",
+            form.findings[0].path,
         )
     if AFTER_FIELD in request.POST and "checked_newest" not in request.POST:
         return FormError(
@@ -109,7 +114,7 @@ def _request_approval(request: Request, form: PageForm, body: dict[str, Any]) ->
 
 
 def _show_recorded(request: Request, form: PageForm, operation: Operation) -> HttpResponse:
-    """Show the outcome of a form that was sent before. Sends nothing."""
+    """Show the outcome of a form that was sent before. Nothing is sent."""
     match operation.outcome:
         case Outcome.ACCEPTED if operation.page_id:
             messages.info(request, "This form was already sent. Nothing was sent again.")
@@ -122,7 +127,10 @@ def _show_recorded(request: Request, form: PageForm, operation: Operation) -> Ht
 
 
 def _show_key_conflict(request: Request, form: PageForm, operation: Operation) -> HttpResponse:
-    """Show that the key is in use, and the user's own open operation with it. Sends nothing."""
+    """Show that the key is in use, with the operation if it is open and the user's own.
+
+    Nothing is sent.
+    """
     form.general_errors.append(FormError(KEY_IN_USE))
     is_mine = operation.kind == OperationKind.CREATE_PAGE and operation.actor_id == request.user.pk
     unresolved = operation if is_mine and operation.is_open else None

@@ -1,21 +1,21 @@
-"""Context of the page detail: its content in order, its metadata, and previews of links to it."""
+"""Context of a page's own page: its content in order, its metadata and its findings."""
 
 import re
 import shlex
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.utils.functional import cached_property
 
 from dashboard.accounts.sessions import absolute_url
 from dashboard.client.session import path
-from dashboard.contract.metadata import FIELDS, Metadata, MetadataRequest
+from dashboard.contract.metadata import FIELDS
 from dashboard.contract.pages import Action, PageItem, Script
+from dashboard.previews.content import PageContent
+from dashboard.previews.findings import page_findings
 from dashboard.service.reading import ReadResult
 from dashboard.web.ui.htmx import Request
-from dashboard.web.ui.markdown import is_linkable
 
 _COLOR = re.compile(r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})", re.IGNORECASE)
 
@@ -51,10 +51,7 @@ class PageBody:
 
     @cached_property
     def actions(self) -> list[Action]:
-        """The actions by `actionIndex`; those without one come last, in the order sent."""
-        return sorted(
-            self.page.actions, key=lambda a: (a.action_index is None, a.action_index or 0)
-        )
+        return PageContent.of(self.page).actions_in_order
 
     @cached_property
     def header_action(self) -> Action | None:
@@ -69,7 +66,7 @@ class PageBody:
 
     @cached_property
     def metadata(self) -> list[MetadataField]:
-        """Every metadata field of the spec in its order, including those not sent."""
+        """All metadata fields in the order of the spec, including those that weren't sent."""
         sent = self.page.metadata.to_wire() if self.page.metadata else {}
         return [MetadataField(name, sent.get(name), name in sent) for name in FIELDS]
 
@@ -82,8 +79,8 @@ def page_context(request: Request, reading: ReadResult[PageItem]) -> dict[str, A
         "reading": reading,
         "page": page,
         "body": PageBody(page, curl_command(service, "pages", page.page_id)),
-        "search_result": search_result(page.metadata, title=page.title),
-        "social_card": social_card(page.metadata, title=page.title),
+        "tab": "overview",
+        "findings": page_findings(PageContent.of(page)),
     }
 
 
@@ -99,45 +96,3 @@ def curl_command(service_url: str, *segments: str) -> str:
     """Return a GET request as a shell command, without the API key."""
     url = shlex.quote(service_url.rstrip("/") + path(*segments))
     return f'curl -H "x-api-key: $API_KEY" {url}'
-
-
-@dataclass(frozen=True)
-class LinkPreview:
-    site: str
-    """The site's name or a breadcrumb of the URL."""
-    title: str
-    description: str
-    image_url: str = ""
-    """A URL for the user to open, never fetched automatically; "" if there is none."""
-
-
-def search_result(metadata: MetadataRequest | None, *, title: str) -> LinkPreview:
-    """Preview the page in a search engine's results (our choice: metadata, then the title)."""
-    fields = metadata or MetadataRequest()
-    return LinkPreview(
-        site=_breadcrumb(fields.canonical_url),
-        title=fields.title or title,
-        description=fields.description or "",
-    )
-
-
-def social_card(metadata: MetadataRequest | None, *, title: str) -> LinkPreview:
-    """Preview a shared link (our choice: Open Graph, Twitter, then the page's own metadata)."""
-    fields = metadata or MetadataRequest()
-    images = (fields.og_image_url, fields.twitter_image_url) if isinstance(fields, Metadata) else ()
-    return LinkPreview(
-        site=fields.og_site_name or _breadcrumb(fields.og_url or fields.canonical_url),
-        title=fields.og_title or fields.twitter_title or fields.title or title,
-        description=fields.og_description or fields.twitter_description or "",
-        image_url=next((url for url in images if url and is_linkable(url)), ""),
-    )
-
-
-def _breadcrumb(url: str | None) -> str:
-    """Format a URL as a search engine does: `pages.example › fleet`."""
-    try:
-        parts = urlsplit(url or "")
-        steps = [parts.hostname or "", *filter(None, parts.path.split("/"))]
-    except ValueError:
-        return url or ""
-    return " › ".join(filter(None, steps)) if parts.hostname else url or ""

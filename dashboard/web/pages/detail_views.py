@@ -1,4 +1,4 @@
-"""Views of one page: itself with its audiences, and what was live of it at a moment."""
+"""Views of a page: the page with its audiences, and what was live on it at a past moment."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from dashboard.client import APIError
 from dashboard.ledger.queries.audience_list import AudienceFilters
 from dashboard.ledger.queries.pages import page_last_known
 from dashboard.service.client import publishing_client, run_concurrently
-from dashboard.service.reading import poll_audiences, read_audiences, read_page
+from dashboard.service.reading import ReadResult, poll_audiences, read_audiences, read_page
 from dashboard.web.audiences.moment import moment_list
 from dashboard.web.audiences.progress import any_moving
 from dashboard.web.audiences.table import AUDIENCES_OF_PAGE, audience_rows, audience_table
@@ -32,13 +32,17 @@ from dashboard.web.ui.query_params import PastMoment, int_param, past_moment, se
 
 @require_GET
 def page_detail(request: Request, page_id: str) -> HttpResponse:
-    """Show one page, and its audiences by `?q= status= flag= sort= show=`.
+    """Show a page, and its audiences by `?q= status= flag= sort= show=`.
 
-    The partial of the audiences fetches the page only if the service does not list them, to find
-    out whether the page exists. With `?at=` it shows what was live at that moment.
+    The partial with the audiences fetches the page only if reading the audiences failed, to find
+    out whether the page exists. `?at=` shows what was live at that moment.
     """
     if at := past_moment(request.GET.get("at", ""), now=clock.now()):
         return _show_moment(request, page_id, at)
+    if wants_partial(request, ("page-head",)) and (record := page_last_known(page_id)):
+        # The change that caused this request is in the ledger already.
+        context = page_context(request, ReadResult(record.page, record.last_seen_at))
+        return render_partial(request, "pages/detail.html", context, parts=("page-head",))
     client, read_at, listing = publishing_client(), clock.now(), None
     if not is_refresh(request):
         listing = run_concurrently(lambda: client.audiences.list(page_id))
@@ -82,13 +86,13 @@ def page_detail(request: Request, page_id: str) -> HttpResponse:
     response = render_partial(request, "pages/detail.html", page | audiences, parts=parts)
     if is_whole or request.htmx.target == "all-matching":
         return response
-    # The filters survive a reload and Back.
+    # Keep the filters in the URL for a reload and for Back.
     url = reverse("page-detail", args=[page_id])
     return replace_url(response, url + state.url().removesuffix("?"))
 
 
 def _show_moment(request: Request, page_id: str, at: PastMoment) -> HttpResponse:
-    """Show what was live at a moment, from the ledger: no request is made to the service."""
+    """Show what was live at a moment, from the ledger. Makes no call to the service."""
     record = page_last_known(page_id)
     if record is None:
         raise Http404

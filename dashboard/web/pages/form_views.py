@@ -1,4 +1,4 @@
-"""Show the form of "Create page", change its rows, check a field, save and discard drafts."""
+"""The form "Create page": show it, change rows, check a field, save and discard drafts."""
 
 from http import HTTPStatus
 from typing import Any
@@ -23,7 +23,6 @@ from dashboard.ledger.queries.pages import list_brands
 from dashboard.operations.execution import read_operation_key, unused_operation_key
 from dashboard.page_drafts.drafts import delete_draft, draft_fields, get_draft, list_drafts
 from dashboard.service.reading import read_page
-from dashboard.web.pages.detail import LinkPreview, search_result, social_card
 from dashboard.web.pages.drafts import (
     AFTER_FIELD,
     DRAFT_FIELD,
@@ -45,7 +44,7 @@ from dashboard.web.ui.urls import is_identifier
 
 
 def open_form(request: Request) -> HttpResponse:
-    """Show a new form, filled from the page that `?from=` names, or the form of `?draft=`."""
+    """Show a new form, which `?from=` fills from a page, or continue the draft of `?draft=`."""
     if DRAFT_FIELD in request.GET:
         return _continue_draft(request)
     form = PageForm(_initial_page(request), submitted=False)
@@ -58,7 +57,7 @@ def _continue_draft(request: Request) -> HttpResponse:
         messages.info(request, "Draft not found. It may have been used or discarded.")
         return redirect("page-create")
     fields = draft_fields(draft)
-    # It may have created the page already.
+    # The draft may have created the page already.
     earlier = map(operation_by_key, (draft.operation_key, fields.get(AFTER_FIELD, "")))
     unresolved = next((operation for operation in earlier if operation and operation.is_open), None)
     form = PageForm(read_page_input(fields), submitted=False)
@@ -99,20 +98,20 @@ def page_field(request: Request) -> HttpResponse:
     return render(request, "pages/form/_field_error.html", context)
 
 
-# The signed ticket in the form replaces both: it can't be forged, and it names the user.
+# The signed ticket in the form replaces CSRF check and login: it names the user, unforgeably.
 @csrf_exempt
 @login_not_required
 def page_draft(request: Request) -> HttpResponse:
-    """Save what is typed; return when it was saved, and previews of a link to the page.
+    """Save what is typed; return the time of saving, and previews of links to the page.
 
-    413 if the form is too large to be read: then it can't be sent either, and the browser says so.
+    Returns 413 if the form is too large to read. Then it can't be sent either, as the browser says.
     """
     try:
         ticket = read_ticket(request.POST)
     except (RequestDataTooBig, TooManyFieldsSent):
         return HttpResponse(status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
     if ticket is None or not User.objects.filter(pk=ticket.user_id, is_active=True).exists():
-        # htmx would follow a redirect, and put a whole page in place of one line.
+        # htmx would follow a redirect and replace a single line with a whole page.
         message = HttpResponse("Not saved: this form has expired or isn’t yours.")
         return message if request.htmx else redirect_to_login(reverse("page-create"))
     page_input = read_page_input(request.POST)
@@ -121,10 +120,10 @@ def page_draft(request: Request) -> HttpResponse:
     context = {
         "draft_result": result,
         "is_signed_out": request.user.pk != ticket.user_id,
-        **previews(form),
+        "form": form,
     }
     response = render(request, "pages/form/draft_saved.html", context)
-    # A browser that loads the page again, after Back or a crash, shows the draft.
+    # If the browser loads the page again, after Back or a crash, it shows the draft.
     return replace_url(response, ticket.url) if result.at else response
 
 
@@ -152,7 +151,7 @@ def show_form(
     unresolved: Operation | None = None,
     **extra: Any,
 ) -> HttpResponse:
-    """Show the form; `extra` is what is known of its draft, and of what was sent before."""
+    """Show the form. `extra` holds context on its draft and on what was sent before."""
     form.focus_row(extra.get("focus", ""))
     draft = extra.get("draft")
     ticket = extra.pop("ticket", None) or ticket_for(request)
@@ -167,16 +166,7 @@ def show_form(
         "unresolved": unresolved,
         "needs_approval": current_rule().covers(ApprovalKind.PAGE),
         "note": request.POST.get("note", ""),
-        **previews(form),
         **extra,
     }
     parts = ("page-form", "header-action", "previews")
     return render_partial(request, "pages/create.html", context, parts=parts, status=status)
-
-
-def previews(form: PageForm) -> dict[str, LinkPreview]:
-    metadata, title = form.entered_metadata, form.entered_name
-    return {
-        "search_result": search_result(metadata, title=title),
-        "social_card": social_card(metadata, title=title),
-    }

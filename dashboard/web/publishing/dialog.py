@@ -1,6 +1,6 @@
-"""The publish dialog, over the page of its audience: what it shows, and what its forms must meet.
+"""The publish dialog on the page of an audience: its content, and the checks of its forms.
 
-It shows the review of a version, or the progress of its publish.
+It shows the review of a version or the progress of its publish.
 """
 
 from collections.abc import Callable
@@ -46,6 +46,7 @@ from dashboard.operations.publish_progress import Stage, publish_progress, typic
 from dashboard.operations.publish_review import PublishReview, review_publish
 from dashboard.releases.models import MAX_NOTE
 from dashboard.releases.planning import planned_publishes
+from dashboard.review.runs import review_at
 from dashboard.text_diff import compare_texts
 from dashboard.web.audiences.state import head_last_known, head_of
 from dashboard.web.audiences.views import audience_context
@@ -60,12 +61,12 @@ CHANGED = "Something changed since you opened this form. Nothing was sent."
 NOT_READ = "Nothing was scheduled or requested, as the version couldn’t be checked."
 NOT_RESENT = "Not sent again. Review the warnings first."
 RECENTLY = timedelta(minutes=15)
-"""A publish of that age may be what has changed since a form was opened. Source: our choice."""
+"""How recent a publish must be to explain a changed form. Source: our choice."""
 NEEDS_APPROVAL = "Not sent. It needs the approval of another person. Request it instead."
 
 _VIEWS = {NOW: "version-publish", SCHEDULE: "version-schedule", APPROVAL: "version-request"}
 _KINDS = {Stage.UNKNOWN: "unknown", Stage.LIVE: "live"}
-"""The dialogs of stages that have one of their own."""
+"""Stages with a dialog of their own, and its kind."""
 
 
 def show_review(
@@ -97,12 +98,12 @@ def show_review(
 
 
 def confirm_resend(request: Request, review: PublishReview) -> HttpResponse:
-    """Show the findings against a retry of a publish of unknown outcome, to be confirmed."""
+    """Ask for confirmation of a retry whose earlier outcome is unknown, with the findings."""
     return show_review(request, review, is_retry=True, problem=NOT_RESENT, status=422)
 
 
 def review_rollback(request: Request, target: PublishTarget) -> PublishReview:
-    """Read what is live now; it is a finding if that is another version than was offered."""
+    """Review a rollback. It is a finding if another version is live than when it was offered."""
     review = review_publish(target, with_conversation=False)
     version, live = review.snapshot.version, review.snapshot.live
     offered, number = _offered(request), version.version_number if version else None
@@ -124,7 +125,7 @@ def _offered(request: Request) -> int:
 def note_problem(note: str) -> str:
     if len(note) > MAX_NOTE:
         return f"The reason has {len(note):,} characters. The maximum is {MAX_NOTE:,}."
-    # PostgreSQL rejects it.
+    # PostgreSQL rejects NUL.
     return "The reason has a character that can’t be stored." if "\0" in note else ""
 
 
@@ -151,7 +152,7 @@ def show_rollback(
 
 
 def with_name(request: Request, review: PublishReview, problem: str) -> str:
-    """Name who published meanwhile, if a problem is that the form is no longer right."""
+    """Add who published meanwhile to the problem of an outdated form."""
     if problem not in (CHANGED, OUT_OF_DATE):
         return problem
     page_id, audience_id, _ = review.target
@@ -170,9 +171,9 @@ def with_name(request: Request, review: PublishReview, problem: str) -> str:
 def review_context(
     request: Request, review: PublishReview, failed: Operation | None
 ) -> dict[str, Any]:
-    """Return what the dialogs of a publish and of a rollback show of a review.
+    """Return the context that the dialogs of a publish and of a rollback share.
 
-    `failed` is the operation to be tried again.
+    `failed` is the operation to try again.
     """
     page_id, audience_id, _ = review.target
     is_needed = review.needs_approval
@@ -198,7 +199,7 @@ def review_context(
 def show_publish(request: Request, operation: Operation, *, is_new: bool = False) -> HttpResponse:
     """Show a recorded publish: its progress, its unknown outcome, or the form to try again.
 
-    `is_new` means that it was just sent: show its response, and fetch nothing.
+    `is_new` means that it was just sent. Then its response is shown and nothing is fetched.
     """
     attempts = list(operation.attempts.all())
     show_interrupted(operation, attempts)
@@ -217,7 +218,7 @@ def show_publish(request: Request, operation: Operation, *, is_new: bool = False
     usual = typical_times(timezone.localdate(now))
     progress = publish_progress(operation, snapshot, usual=usual, now=now)
     if is_new and progress.stage is Stage.LIVE:
-        # A response doesn't record what is live: that takes a read.
+        # A response doesn't record what is live. That takes a read.
         return show_publish(request, operation)
     target = PublishTarget.of(operation)
     page_names = PageRecord.objects.filter(page_id=target.page_id).values_list("name", flat=True)
@@ -236,11 +237,16 @@ def show_publish(request: Request, operation: Operation, *, is_new: bool = False
     }
     if progress.stage is Stage.LIVE:
         context |= _what_comes_next(target, operation)
+        page_id, audience_id, _ = target
+        context["review"] = review_at(request.user.pk, page_id, audience_id)
     return render_dialog(request, target, context)
 
 
 def _what_comes_next(target: PublishTarget, operation: Operation) -> dict[str, Any]:
-    """Return the version to roll back to; or of a rollback, when the other version was live."""
+    """Return the version to roll back to.
+
+    After a rollback, return when the version that was rolled back was live.
+    """
     page_id, audience_id, _ = target
     if not operation.is_rollback:
         return {"rollback": rollback_target(page_id, audience_id), "taken_back": None}
@@ -249,7 +255,7 @@ def _what_comes_next(target: PublishTarget, operation: Operation) -> dict[str, A
 
 
 def show_result(request: Request, operation: Operation) -> HttpResponse:
-    """Show the operation; without htmx, redirect to its own URL."""
+    """Show the operation. Without htmx, redirect to its own URL."""
     if not request.htmx:
         return redirect(publish_url(operation))
     # The page behind the dialog reloads the state of the version.
@@ -269,7 +275,7 @@ def render_dialog(
     context = defaults | context
     template = "publishing/dialog.html"
     if request.htmx.target == "progress" and request.GET.get("kind") != context["kind"]:
-        # The poll found another kind of dialog, which replaces the whole one.
+        # The poll got another kind of dialog, which replaces the whole dialog.
         response = render(request, f"{template}#publish", context, status=status)
         return reswap(retarget(response, "closest dialog"), "innerHTML")
     parts = ("dialogs", "publish", "progress")
@@ -280,7 +286,7 @@ def render_dialog(
 
 
 def _update_url(request: Request, context: dict[str, Any], response: HttpResponse) -> HttpResponse:
-    """Set the URL of the dialog, so that Back closes it and a reload opens it again."""
+    """Set the URL of the dialog, so that Back closes it and a reload reopens it."""
     if request.method != "POST":
         update = {"dialogs": push_url, "publish": replace_url}.get(request.htmx.target or "")
         return update(response, request.get_full_path()) if update else response
@@ -296,9 +302,9 @@ def publish_url(operation: Operation) -> str:
 
 
 def chosen(choice: str) -> Callable[[View], View]:
-    """Pass a form on to the URL of what was chosen in it.
+    """Redirect a form to the view of the choice made in it.
 
-    Enter presses the first button of the form, which may be that of another choice.
+    The Enter key presses the first button of the form, which may belong to another choice.
     """
 
     def decorate(view: View) -> View:
@@ -315,7 +321,7 @@ def chosen(choice: str) -> Callable[[View], View]:
 
 
 def read_again(_: Request, target: PublishTarget) -> PublishReview:
-    """Review a version for a submitted form, which takes no conversation."""
+    """Review a version for a submitted form, without its conversation."""
     return review_publish(target, with_conversation=False)
 
 
@@ -323,7 +329,7 @@ def reviewed_again(
     read: Callable[[Request, PublishTarget], PublishReview] = read_again,
     show: Callable[[Request, Operation], HttpResponse] = show_result,
 ) -> Callable[[Callable[[Request, PublishReview], HttpResponse]], View]:
-    """Read the version again, and show its publish if it is recorded already, or in progress."""
+    """Review the version again. If its publish is recorded or in progress, show that instead."""
 
     def decorate(act: Callable[[Request, PublishReview], HttpResponse]) -> View:
         @wraps(act)
@@ -341,7 +347,10 @@ def reviewed_again(
 
 
 def stale_problem(request: Request, review: PublishReview, *, unread: str = "") -> str:
-    """Return why the form is not that of the review, or ""; `unread` if it couldn't be read."""
+    """Return why the form doesn't fit the review, or "".
+
+    Returns `unread` if the version couldn't be read.
+    """
     if request.POST.get("operation_key", "") != review.operation_key:
         return OUT_OF_DATE
     if not review.reading.is_live:
@@ -350,9 +359,9 @@ def stale_problem(request: Request, review: PublishReview, *, unread: str = "") 
 
 
 def emergency_reason(request: Request, review: PublishReview) -> str:
-    """Return why it is published without the approval that it needs; "" if it needs none.
+    """Return the reason for publishing without the required approval; "" if none is required.
 
-    Raises ApprovalError if the user may not do so, or gave no reason.
+    Raises ApprovalError if the user may not do this or gave no reason.
     """
     if not review.needs_approval:
         return ""

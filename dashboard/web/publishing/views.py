@@ -48,7 +48,8 @@ def publish(request: Request, page_id: str, audience_id: str, version_id: str) -
     resumed = resumed_form(request)
     if review.is_rollback and not resumed:
         return redirect("version-rollback", *target)
-    return show_review(request, review, form=ScheduleForm.from_params(resumed) if resumed else None)
+    fields = resumed or (request.GET if "when" in request.GET else None)
+    return show_review(request, review, form=ScheduleForm.from_params(fields) if fields else None)
 
 
 @chosen(NOW)
@@ -60,7 +61,7 @@ def _publish_now(request: Request, review: PublishReview) -> HttpResponse:
         return _show_not_sent(request, review)
     if problem := problem or submit_problem(review, entered_number):
         form = replace(ScheduleForm.from_params(request.POST), when=NOW)
-        # A number typed for one risk does not confirm another.
+        # A number that was typed for one risk doesn't confirm another.
         entered_number = "" if problem in (OUT_OF_DATE, CHANGED) else entered_number
         return show_review(
             request, review, form=form, problem=problem, entered_number=entered_number, status=422
@@ -88,7 +89,7 @@ def _show_not_sent(request: Request, review: PublishReview) -> HttpResponse:
 
 @require_safe
 def progress(request: Request, page_id: str, audience_id: str, version_id: str) -> HttpResponse:
-    """Show the publish of a version that `?operation=` names; every user may watch it."""
+    """Show the publish that `?operation=` names. Every user may watch it."""
     target = PublishTarget(page_id, audience_id, version_id)
     operation = find_publish(target, request.GET.get("operation", ""))
     if operation is None:

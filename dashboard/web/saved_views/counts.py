@@ -1,7 +1,7 @@
-"""The lists with saved views, and how many rows each view has.
+"""The lists that have saved views, and the number of rows of each view.
 
-Views are counted together in the ledger, and the counts are cached, with their coverage. People
-have no counts: they are not in the ledger.
+One query counts all views in the ledger. Counts are cached together with their coverage. Views of
+people have no counts, because people are not in the ledger.
 """
 
 import hashlib
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib.auth.models import AnonymousUser, User
 from django.core.cache import cache
 from django.db import Error
 from django.db.models import F, IntegerField, QuerySet, Value
@@ -21,7 +22,7 @@ from dashboard.ledger.models import PageRecord
 from dashboard.saved_views.models import ListName
 from dashboard.saved_views.queries import ViewOfUser
 from dashboard.web.activity.filters import ACTIVITY
-from dashboard.web.audiences.filters import AUDIENCES
+from dashboard.web.audiences.filters import AUDIENCES, ME
 from dashboard.web.lists.definition import ListDefinition
 from dashboard.web.lists.state import ListState
 from dashboard.web.pages.filters import PAGES
@@ -37,40 +38,43 @@ LISTS: dict[str, ListDefinition] = {
 }
 """The lists whose state can be saved, by name."""
 MAX_COUNTED = 8
-"""Views of a user that are counted, their own first. Source: our choice."""
+"""Maximum number of a user's views that are counted, their own first. Source: our choice."""
 CACHE_SECONDS = 30
-"""Counts may lag by this much. Source: our choice."""
+"""How long counts are cached, in seconds. Source: our choice."""
 _KNOWN, _TOTAL, _UNREAD = -1, -2, -3
-"""In place of a view's id: pages known, the service's own number, and those without audiences."""
+"""Keys in place of a view's id: pages in the ledger, pages in the service, pages not read."""
 _PARTIAL = (ListName.PAGES, ListName.AUDIENCES)
-"""The lists that may not be wholly in the ledger."""
+"""Lists that the ledger may hold only in part."""
 
 
 @dataclass(frozen=True)
 class ViewCount:
-    """The number of rows of a view; at least that many if the ledger lacks some of the list."""
+    """The number of rows of a view. If `is_partial`, the ledger lacks some of the list."""
 
     count: int | None
-    """None if it depends on a value that the specification does not name: it may not exist."""
+    """None if the view filters by a value that may not exist, as the spec does not list it."""
     is_partial: bool
 
 
-def count_views(views: Iterable[ViewOfUser], *, is_fresh: bool = False) -> dict[int, ViewCount]:
-    """Return the counts of the first views by id: from the cache, else by one query for all.
+def count_views(
+    views: Iterable[ViewOfUser], viewer: User | AnonymousUser, *, is_fresh: bool = False
+) -> dict[int, ViewCount]:
+    """Return the counts of the first MAX_COUNTED views by id.
 
-    `is_fresh` counts all of them anew.
-
-    None is counted if the database fails, so that the error page can be rendered.
+    They come from the cache, or from one query for all that are missing. `is_fresh` ignores the
+    cache. Returns nothing if the database fails, so that the error page can be rendered.
     """
     counted = [*filter(_is_countable, views)][:MAX_COUNTED]
-    keys = {view.pk: _key(view) for view in counted}
+    keys = {view.pk: _key(view, viewer) for view in counted}
     if not keys:
         return {}
     found_in_cache = {} if is_fresh else cache.get_many(keys.values())
     cached = {key: value for key, value in found_in_cache.items() if _is_count(value)}
     missing = [view for view in counted if keys[view.pk] not in cached]
     try:
-        fresh = {keys[pk]: count for pk, count in _count(missing).items()} if missing else {}
+        fresh = (
+            {keys[pk]: count for pk, count in _count(missing, viewer).items()} if missing else {}
+        )
     except Error:
         return {}
     if fresh:
@@ -80,18 +84,21 @@ def count_views(views: Iterable[ViewOfUser], *, is_fresh: bool = False) -> dict[
 
 
 def _is_count(value: Any) -> bool:
-    """Return whether a cached value can be read; another release may have written it."""
+    """Return whether a cached value can be read. Another release may have written it."""
     match value:
         case [int() | None, bool()]:
             return True
     return False
 
 
-def _count(views: Sequence[ViewOfUser]) -> dict[int, tuple[int | None, bool]]:
-    """Count the rows of the views, and whether all of the list is in the ledger; one query."""
+def _count(
+    views: Sequence[ViewOfUser], viewer: User | AnonymousUser
+) -> dict[int, tuple[int | None, bool]]:
+    """Return the number of rows of each view, and whether its list is partial, in one query."""
     parts = []
     for view in views:
-        state = ListState.parse(LISTS[ListName(view.list_name)], QueryDict(view.query))
+        definition, params = LISTS[ListName(view.list_name)], QueryDict(view.query)
+        state = ListState.parse(definition, params, viewer)
         parts.append(_counted(view.pk, state.find()))
     if any(view.list_name in _PARTIAL for view in views):
         every = PageRecord.objects.all()
@@ -116,7 +123,7 @@ def _count(views: Sequence[ViewOfUser]) -> dict[int, tuple[int | None, bool]]:
 
 
 def _is_certain(view: ViewOfUser) -> bool:
-    """Return whether the list would ignore none of the values of a view."""
+    """Return whether the list recognizes all values of a view."""
     filters, params = LISTS[ListName(view.list_name)].filters, QueryDict(view.query)
     return all(list_filter.are_certain(list_filter.texts(params)) for list_filter in filters)
 
@@ -131,14 +138,17 @@ def _numbered(pk: int, rows: QuerySet[Any, Any]) -> QuerySet[Any, Any]:
 
 
 def _is_countable(view: ViewOfUser) -> bool:
-    """Return whether the ledger can count a view by a query: events are in webhooks' JSON."""
+    """Return whether a query can count a view. Webhook events are in JSON, so it can't."""
     is_by_event = view.list_name == ListName.WEBHOOKS and "event=" in view.query
     return view.list_name != ListName.PEOPLE and not is_by_event
 
 
-def _key(view: ViewOfUser) -> str:
-    """Return the cache's key: of what is counted, so that a changed view is counted at once."""
-    # Cached for all viewers, as the ledger is the same for everyone; a day begins in their zone.
+def _key(view: ViewOfUser, viewer: User | AnonymousUser) -> str:
+    """Return the cache key. It holds the view's query, so a changed view is counted at once."""
+    # Viewers share a count unless it depends on who they are ("assigned to you") or on when a day
+    # begins in their time zone.
     zone = get_current_timezone_name() if "since=" in view.query else ""
-    digest = hashlib.blake2b(f"{view.list_name}?{view.query} {zone}".encode(), digest_size=12)
+    own = viewer.pk if f"assignee={ME}" in view.query else ""
+    text = f"{view.list_name}?{view.query} {zone} {own}"
+    digest = hashlib.blake2b(text.encode(), digest_size=12)
     return f"view-count-1-{digest.hexdigest()}"

@@ -1,6 +1,6 @@
-"""Saved views: the list of them, and the forms that save, change, move and delete them.
+"""The list of saved views, and the forms that save, change, move and delete them.
 
-No message names a view: that of a view of people may be personal data.
+Messages don't name the view, because the name of a view of people may be personal data.
 """
 
 from collections.abc import Mapping
@@ -29,16 +29,18 @@ from dashboard.saved_views.rules import (
 )
 from dashboard.web.lists.saved_views import ALL, list_url, visible_views
 from dashboard.web.saved_views.counts import LISTS
-from dashboard.web.ui.htmx import Request, render_partial
+from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 from dashboard.web.ui.query_params import int_param
 
 TEAM = "team"
-"""The value of a form's field for whom a view is."""
+"""Value of the form field `share` for a view of the team."""
 
 
 @require_GET
 @never_cache
 def saved_view_list(request: Request) -> HttpResponse:
+    if wants_partial(request, ("side-views",)):
+        return render(request, "components/side_views.html")
     views = visible_views(request)
     groups = [
         (name, [view for view in views if view.list_name == name])
@@ -53,7 +55,7 @@ def saved_view_list(request: Request) -> HttpResponse:
 def saved_view_new(request: Request) -> HttpResponse:
     """Save the state of a list: `list` is its name, `state` its query string.
 
-    A GET shows the form with what its URL has, such as what was typed before the session ended.
+    A GET fills the form from the URL, for example with what was typed before the session ended.
     """
     fields = request.POST if request.method == "POST" else request.GET
     list_name = fields.get("list", "")
@@ -106,7 +108,7 @@ def saved_view_edit(request: Request, view_id: int) -> HttpResponse:
 
 @require_POST
 def saved_view_save(request: Request, view_id: int) -> HttpResponse:
-    """Save the changed `state` of the list in the view that it was opened with."""
+    """Save the changed `state` of a list in the view that it was opened from."""
     view = _changeable(request, view_id)
     query = LISTS[view.list_name].saved_query(QueryDict(request.POST.get("state", "")))
     try:
@@ -120,14 +122,14 @@ def saved_view_save(request: Request, view_id: int) -> HttpResponse:
 
 @require_POST
 def saved_view_move(request: Request, view_id: int) -> HttpResponse:
-    """Move a view by one place, `up` or down, among the user's own of its list or the team's."""
+    """Move a view `up` or down by one, among the user's or the team's views of its list."""
     move_view(_changeable(request, view_id), is_up=request.POST.get("move") == "up")
     return redirect("saved-view-list")
 
 
 @require_POST
 def saved_view_default(request: Request) -> HttpResponse:
-    """Choose the user's own default of a list: a `view`, the whole list (`all`), or none."""
+    """Set the user's default for a list: the id of a `view`, `all` for the whole list, or none."""
     list_name, chosen = request.POST.get("list", ""), request.POST.get("view", "")
     if list_name not in ListName:
         raise Http404
@@ -157,7 +159,10 @@ def saved_view_delete(request: Request, view_id: int) -> HttpResponse:
 
 
 def _changeable(request: Request, view_id: int) -> SavedView:
-    """Return a view to change. Raises Http404, or PermissionDenied for the team's."""
+    """Return a view that the user may change.
+
+    Raises Http404, or PermissionDenied for a view of the team without the right to change it.
+    """
     view = find_view(request.user, view_id)
     if view is None:
         raise Http404

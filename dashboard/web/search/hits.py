@@ -1,11 +1,13 @@
-"""Search results that are objects of the ledger: pages, audiences, versions, releases and more."""
+"""Search results from the database: pages, audiences, versions, releases and more."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.text import Truncator
 
+from dashboard.comments.queries import search_comments
 from dashboard.ledger.models import (
     AudienceRecord,
     Operation,
@@ -26,8 +28,10 @@ from dashboard.web.lists.saved_views import view_url
 from dashboard.web.search.recent_visits import Visit
 from dashboard.web.ui.formats import active_formats
 
+MAX_COMMENT = 80
+"""Maximum length of a comment's text in a hit, in characters."""
 MAX_RELEASES = 1_000
-"""Releases whose names are searched, the newest first."""
+"""How many of the newest releases are searched."""
 
 
 @dataclass(frozen=True)
@@ -38,15 +42,27 @@ class Hit:
     note: str = ""
     status: str = ""
     form: str = ""
-    """The id of a form to submit instead of a link."""
+    """HTML id of a form to submit instead of opening `url`."""
     field: tuple[str, str] | None = None
-    """The name and value that the form is submitted with."""
+    """Name and value of the field that the form is submitted with."""
     audience: AudienceRecord | None = None
-    """The audience whose state is shown, instead of a status."""
+    """Audience whose state is shown instead of `status`."""
+
+
+def comment_hits(words: str, limit: int) -> list[Hit]:
+    return [
+        Hit(
+            "comment",
+            Truncator(" ".join(comment.body.split())).chars(MAX_COMMENT),
+            reverse("thread-detail", args=[comment.thread_id]),
+            f"Comment by {comment.author_name}",
+        )
+        for comment in search_comments(words, limit)
+    ]
 
 
 def exact_hits(identifier: str) -> list[Hit]:
-    """Return everything in the ledger with exactly this id."""
+    """Return all objects in the ledger with exactly this id."""
     matches = find.find_by_id(identifier)
     return [
         *map(page_hit, matches.pages),
@@ -58,13 +74,13 @@ def exact_hits(identifier: str) -> list[Hit]:
 
 
 def visit_hits(visits: list[Visit]) -> list[Hit]:
-    """Return pages and audiences by their ids, in order; those not in the ledger are left out."""
+    """Return the visited pages and audiences, in order, without those missing from the ledger."""
     hits = hits_by_visit(visits)
     return [hits[visit] for visit in visits if visit in hits]
 
 
 def hits_by_visit(visits: list[Visit]) -> dict[Visit, Hit]:
-    """Return pages and audiences by their ids, as far as they are in the ledger. Three queries."""
+    """Return the visited pages and audiences that are in the ledger. Makes three queries."""
     pages = find.pages_by_id([page_id for page_id, audience_id in visits if not audience_id])
     audiences = find.audiences_by_id([visit for visit in visits if visit[1]])
     hits = {(page_id, ""): page_hit(record) for page_id, record in pages.items()}
@@ -73,7 +89,7 @@ def hits_by_visit(visits: list[Visit]) -> dict[Visit, Hit]:
 
 
 def page_hit(record: PageRecord, words: str = "") -> Hit:
-    """Return a page, with its title or id as a note if that contains words the name lacks."""
+    """Return a page. Its title or id is a note if it contains words that the name lacks."""
     url = reverse("page-detail", args=[record.page_id])
     name = record.name or record.page_id
     missing = [word for word in fold(words).split() if word not in fold(name)]
@@ -83,7 +99,7 @@ def page_hit(record: PageRecord, words: str = "") -> Hit:
 
 
 def audience_hits(records: list[AudienceRecord]) -> list[Hit]:
-    """Return audiences, each with its page's name, as its own is not unique, and its status."""
+    """Return audiences, each with its state and its page, as names of audiences aren't unique."""
     pages = page_names([record.page_id for record in records])
     hits = []
     for record in records:
@@ -128,7 +144,7 @@ def subscription_hit(record: SubscriptionRecord) -> Hit:
 
 
 def view_hits(views: Sequence[ViewOfUser], words: str) -> list[Hit]:
-    """Return the saved views with each word in the name."""
+    """Return the saved views whose name contains each word."""
     wanted = fold(words).split()
     return [
         Hit(
@@ -143,7 +159,10 @@ def view_hits(views: Sequence[ViewOfUser], words: str) -> list[Hit]:
 
 
 def release_hits(words: str) -> list[Hit]:
-    """Return the releases with each word in the name, newest first, of the last 1,000."""
+    """Return the releases whose name contains each word, newest first.
+
+    Searches the newest MAX_RELEASES releases.
+    """
     wanted = fold(words).split()
     columns = ("pk", "name", "has_own_name", "created_at", "state", "due_at")
     releases = Release.listed.only(*columns)[:MAX_RELEASES]

@@ -1,6 +1,6 @@
-"""Results of the palette and /find/, in groups: destinations, objects in the ledger, and commands.
+"""Results of the palette and of /find/ in groups: destinations, objects and commands.
 
-All of it comes from the ledger but people, who are fetched from the service.
+People are fetched from the service. Everything else comes from the database.
 """
 
 from dataclasses import dataclass, replace
@@ -28,6 +28,7 @@ from dashboard.web.search.commands import (
 from dashboard.web.search.hits import (
     Hit,
     audience_hits,
+    comment_hits,
     page_hit,
     release_hits,
     subscription_hit,
@@ -39,12 +40,12 @@ from dashboard.web.ui.formats import number
 from dashboard.web.ui.htmx import Request
 
 PAGE_SIZE = 100
-"""Hits per page in the list of all hits of a kind."""
+"""Hits on one page of the list of all hits of a kind."""
 
 
 @dataclass(frozen=True)
 class ResultGroup:
-    """The best hits of one kind, their total, and the link to all of them."""
+    """The best hits of one kind, their total, and a link to all of them."""
 
     label: str
     hits: list[Hit]
@@ -53,7 +54,7 @@ class ResultGroup:
 
     @property
     def heading(self) -> str:
-        """The label, with the total if that is more than is shown."""
+        """The label, with the counts if only some of the hits are shown."""
         if self.total <= len(self.hits):
             return self.label
         return f"{self.label}: {number(len(self.hits))} of {number(self.total)}"
@@ -61,20 +62,20 @@ class ResultGroup:
 
 @dataclass(frozen=True)
 class ResultPage:
-    """One page of all hits of a kind, with the numbers of its first and last, from 1."""
+    """A page of all hits of a kind, with the numbers of its first and last hit, from 1."""
 
     group: ResultGroup
     first: int
     last: int
     previous: int | None
-    """The offset of the previous page; None on the first one."""
+    """Offset of the previous page; None on the first one."""
     next: int | None
 
 
 def search_groups(request: Request, words: str, exact: list[Hit]) -> list[ResultGroup]:
-    """Return the results for the words; `exact` are the hits with the words as their id.
+    """Return the results for the words. `exact` are the hits whose id equals the words.
 
-    A verb alone is applied to the recent visits.
+    A verb without a name applies to the recently visited audiences.
     """
     verbs = verbs_of(request)
     audiences = find.search_audiences(words, MAX_GROUP_HITS)
@@ -97,6 +98,7 @@ def search_groups(request: Request, words: str, exact: list[Hit]) -> list[Result
         _group(
             "Releases", releases[:MAX_GROUP_HITS], len(releases), words, url=reverse("release-list")
         ),
+        ResultGroup("Comments", comment_hits(words, MAX_GROUP_HITS)),
         ResultGroup(commands, [*dict.fromkeys(actions), *searches(name or words)]),
     ]
     seen = {hit.url for hit in exact}
@@ -107,7 +109,7 @@ def search_groups(request: Request, words: str, exact: list[Hit]) -> list[Result
 
 
 def all_hits(kind: str, words: str, start: int) -> ResultPage:
-    """Return one page of all audiences or all webhooks that match the words."""
+    """Return one page of all audiences or webhooks that match the words."""
     if kind == "webhooks":
         webhooks = find.search_subscriptions(words, start + PAGE_SIZE)
         hits, total = [*map(subscription_hit, webhooks.best[start:])], webhooks.total
@@ -137,14 +139,14 @@ def initial_groups(request: Request) -> list[ResultGroup]:
 
 
 def _group(label: str, hits: list[Hit], total: int, words: str, *, url: str = "") -> ResultGroup:
-    """Return a group, with a link to all of its kind if there are more than are shown."""
+    """Return a group, with a link to all hits if there are more than `hits`."""
     if total <= len(hits):
         return ResultGroup(label, hits)
     return ResultGroup(label, hits, total, link_to_all(label, total, words, url=url))
 
 
 def person_group(people: ListEnvelope[Person], words: str) -> ResultGroup:
-    """Return people, each linked to a search of the list: they have no pages of their own."""
+    """Return people. Each links to a search in the list, as people have no pages."""
     list_url = reverse("people-list")
     hits = []
     for person in people.items:

@@ -1,4 +1,4 @@
-"""Context of every page: environment, viewer, permissions, sidebar, and the report of a failure."""
+"""The context of every page: environment, viewer, permissions, sidebar, failure report."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -24,6 +24,7 @@ from dashboard.accounts.permissions import (
     MANAGE_APPROVALS,
     MANAGE_DELIVERIES,
     MANAGE_PEOPLE,
+    MANAGE_SITE,
     PUBLISH,
     UPDATE_SUBSCRIPTION,
     may,
@@ -48,6 +49,7 @@ from dashboard.web.saved_views.counts import count_views
 from dashboard.web.search.hits import visit_hits
 from dashboard.web.ui.formats import time_zone_label
 from dashboard.web.ui.forms import form_ticket
+from dashboard.web.ui.htmx import is_refresh
 
 TONES = {
     "grey": "plain",
@@ -57,24 +59,24 @@ TONES = {
     "amber": "warn",
     "red": "bad",
 }
-"""Tones by the color of the environment; each is readable in both themes."""
+"""Tones by the color of the environment. Each is readable in both themes."""
 MAX_SIDEBAR_VIEWS = 8
-"""Saved views in the sidebar, the user's own first. Source: our choice."""
+"""Maximum number of saved views in the sidebar, the user's own first. Source: our choice."""
 EMBEDDED_SERVICE_LABEL = "Built-in API"
 MAX_BODY_CHARACTERS = 600
-"""Of the response in the report of a failure."""
+"""Characters of the response in the report of a failure."""
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:
     """Return the environment, the service's health, the user's settings and permissions.
 
-    Values that cost a query are lazy: a partial pays for those it uses only.
+    Values that cost a query are lazy, so a partial pays only for those that it uses.
     """
     preferences = _lazy(lambda: get_preferences(request.user))
-    # Cached per request: `get_token` masks it on every call, and a page may contain five forms.
+    # Cache it per request: `get_token` masks it at every call, and a page may have five forms.
     token = _lazy(get_token, request)
     health = _lazy(health_now)
-    # Read once a request, if at all, when the page is rendered: so the page's own calls count.
+    # Read at most once, and only while rendering, so that it includes the calls of this page.
     state = _lazy(_shell_state, request)
     counts, shared, outage = (_lazy(itemgetter(number), state) for number in range(3))
     csrf_input = '<input type="hidden" name="csrfmiddlewaretoken" value="{}">'
@@ -97,7 +99,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "environment_name": settings.ENVIRONMENT_NAME,
         "environment_tone": TONES[settings.ENVIRONMENT_COLOUR],
         "service_host": urlsplit(settings.SERVICE_URL or "").netloc or EMBEDDED_SERVICE_LABEL,
-        # Defaults, which most pages override.
+        # Defaults that most pages override.
         "here": "",
         "reading": None,
         "data_as_of": None,
@@ -110,12 +112,13 @@ def _sidebar(
 ) -> dict[str, Any]:
     views = _lazy(visible_views, request)
     unread = _lazy(unread_notifications, request.user)
+    is_fresh = was_pressed(request) or is_refresh(request)
     return {
         "pinned": _lazy(lambda: visit_hits(preferences.pins)),
         "sidebar_counts": counts,
         "sidebar_views": views,
         "max_sidebar_views": MAX_SIDEBAR_VIEWS,
-        "view_counts": _lazy(lambda: count_views(views, is_fresh=was_pressed(request))),
+        "view_counts": _lazy(lambda: count_views(views, request.user, is_fresh=is_fresh)),
         "approvals_to_decide": partial(approvals_to_decide, request.user, counts),
         "unread_notifications": _lazy(lambda: len(unread)),
         "has_unread_about_page": _lazy(
@@ -132,6 +135,7 @@ def _permissions(request: HttpRequest) -> dict[str, Any]:
         "may_manage_people": _lazy(may, request, MANAGE_PEOPLE),
         "may_manage_approvals": _lazy(may, request, MANAGE_APPROVALS),
         "may_manage_deliveries": _lazy(may, request, MANAGE_DELIVERIES),
+        "may_manage_site": _lazy(may, request, MANAGE_SITE),
         "may_change_team_views": _lazy(may, request, CHANGE_TEAM_VIEWS),
         "must_set_up_second_factor": _lazy(must_set_up_second_factor, request),
     }
@@ -157,9 +161,9 @@ def _theme(request: HttpRequest) -> str:
 
 
 def support_report(request: HttpRequest) -> str:
-    """Return a report for the service team of a failed request, with its last failed call.
+    """Return a report on a failed request for the service team, with the last failed call.
 
-    It contains no API key: the client redacts ours in every response, and paths have none.
+    It contains no API key: the client redacts the key in responses, and paths don't contain it.
     """
     notes = current_notes()
     lines = [

@@ -1,4 +1,4 @@
-"""The Jinja2 environment: the globals and filters of all pages, and those of the features."""
+"""The Jinja2 environment: shared globals and filters, and those of the features."""
 
 from datetime import timedelta
 from typing import Any
@@ -6,16 +6,23 @@ from typing import Any
 import jinja2
 from django.conf import settings
 
+from dashboard.accounts.permissions import rights_mark
+from dashboard.comments.assignees import assignee_of
+from dashboard.comments.queries import open_by_object
+from dashboard.comments.threads import can_delete, can_edit
 from dashboard.ledger.crawls import get_crawl
 from dashboard.service.health import clock_ahead
 from dashboard.text_diff import compare_texts
 from dashboard.web.audiences import markup as audiences
+from dashboard.web.comments import markup as comments
+from dashboard.web.comments.talk import open_comments, talk_at
 from dashboard.web.conversations.search import result_around
 from dashboard.web.conversations.tool_calls import readable_pairs
 from dashboard.web.lists import saved_views
 from dashboard.web.lists.columns import no_cell
+from dashboard.web.live.acts import recent_acts, unchanged_rows
 from dashboard.web.live.here import here_at_page, here_in_rows
-from dashboard.web.live.shell_state import live_url
+from dashboard.web.live.shell_state import assigned_count, live_url
 from dashboard.web.live.topics import topic
 from dashboard.web.pages.detail import footer_link_count, language_of
 from dashboard.web.people.listing import person_field
@@ -28,7 +35,7 @@ from dashboard.web.versions.history import last_attempt
 
 
 def clock_note() -> str:
-    """Return a sentence on a service whose clock differs from ours; empty if it doesn't."""
+    """Return a sentence about the service's clock; empty if it agrees with ours."""
     ahead = clock_ahead()
     if not ahead:
         return ""
@@ -37,17 +44,28 @@ def clock_note() -> str:
 
 
 GLOBALS = (
+    assigned_count,
+    assignee_of,
+    can_delete,
+    can_edit,
     audiences.selection_value,
+    comments.comment_body,
+    comments.initials,
     compare_texts,
     clock_note,
     get_crawl,
     here_at_page,
     here_in_rows,
+    recent_acts,
+    unchanged_rows,
     live_url,
     no_cell,
+    open_by_object,
+    open_comments,
     person_field,
     readable_pairs,
     result_around,
+    rights_mark,
     schedule_form.place_of,
     schedule_form.utc_text,
     releases.clock_time,
@@ -59,6 +77,7 @@ GLOBALS = (
     releases.time_until,
     releases.time_zone_name,
     releases.unknown_zone_note,
+    talk_at,
     topic,
 )
 FILTERS = (

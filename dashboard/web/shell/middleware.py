@@ -35,6 +35,7 @@ from dashboard.web.live.shell_state import (
     cached_counts,
     count_anew,
 )
+from dashboard.web.live.views import session_ended
 from dashboard.web.pages.drafts import is_background_request
 from dashboard.web.search.recent_visits import record_visit
 from dashboard.web.shell.errors import deleted_meanwhile, incomplete, key_conflict, service_error
@@ -55,14 +56,14 @@ _logger = logging.getLogger("dashboard.requests")
 VISITS = ("page-detail", "audience-detail", "version-list", "conversation")
 """Views of a page or an audience."""
 COUNTS_NOTHING = ("page-draft", "page-opened", "overview-visited")
-"""Views that a page requests by itself, and that change no count of the sidebar."""
+"""Views that a page requests in the background, and that change no count in the sidebar."""
 
 
 class IncompleteFormMiddleware(MiddlewareMixin):
-    """Reject a form whose body is shorter than its Content-Length: Django would accept it.
+    """Rejects a form whose body is shorter than its Content-Length. Django would accept it.
 
-    Runs before the CSRF check, which ignores an unreadable body. Views without that check read
-    no forms, and limit their bodies themselves.
+    It runs before the CSRF check, which ignores an unreadable body. Views without that check don't
+    read forms, and they limit their bodies themselves.
     """
 
     def process_view(
@@ -76,7 +77,7 @@ class IncompleteFormMiddleware(MiddlewareMixin):
         except UnreadablePostError:
             return incomplete(request)
         except RequestDataTooBig:
-            return None  # Reported by the next reader of the form.
+            return None  # The next reader of the form reports it.
         return None if is_whole else incomplete(request)
 
 
@@ -84,7 +85,7 @@ class LoginRequiredMiddleware(auth_middleware.LoginRequiredMiddleware):
     def process_view(
         self, request: HttpRequest, view_func: Any, view_args: Any, view_kwargs: Any
     ) -> HttpResponseBase | None:
-        """End a stale session, redirect to the login page if needed; set the user of the log."""
+        """End a stale session, redirect to the login page if needed, and set the log's user."""
         is_required = getattr(view_func, "login_required", True)
         if is_required and is_stale(request):
             logout(request)
@@ -96,14 +97,14 @@ class LoginRequiredMiddleware(auth_middleware.LoginRequiredMiddleware):
     def handle_no_permission(  # type: ignore[override]  # any redirect will do
         self, request: HttpRequest, view_func: object
     ) -> HttpResponse:
-        """Redirect to the login page, with a full-page redirect for htmx requests.
+        """Redirect to the login page. Requests by htmx get a redirect of the whole page.
 
-        Drafts and forms of releases are saved first, and resumed after the login; for other POSTs
-        show a message that nothing was sent.
+        Some forms are saved first and resumed after the login. After other POSTs, a message says
+        that nothing was sent.
         """
         htmx = getattr(request, "htmx", None)
         if htmx and BACKGROUND in request.headers:
-            return HttpResponse(status=204)
+            return session_ended(request, _page_of(request))
         form = save_unsent_form(request, is_from_us=True)
         if form and is_background_request(request):
             return HttpResponse(status=204)
@@ -119,9 +120,9 @@ class LoginRequiredMiddleware(auth_middleware.LoginRequiredMiddleware):
 
 
 def allow_probe_host_middleware(get_response: Handler) -> Handler:
-    """Accept any Host on probes and metrics: load balancers request a machine by its IP address.
+    """Accept any Host on probes and metrics, as load balancers use the IP address of a machine.
 
-    These responses contain nothing derived from the host.
+    Their responses contain nothing derived from the host.
     """
     host = next((name for name in settings.ALLOWED_HOSTS if name != "*"), "localhost").lstrip(".")
 
@@ -134,7 +135,7 @@ def allow_probe_host_middleware(get_response: Handler) -> Handler:
 
 
 def locale_middleware(get_response: Handler) -> Handler:
-    """Format moments in the viewer's time zone, and as the viewer writes days and times."""
+    """Activate the viewer's time zone and the viewer's formats for days and times."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         zone, formats = request_time_zone(request), request_formats(request)
@@ -145,9 +146,10 @@ def locale_middleware(get_response: Handler) -> Handler:
 
 
 def current_counts_middleware(get_response: Handler) -> Handler:
-    """Let the counts of the sidebar follow a press: at once if htmx sent it, else on the next page.
+    """Update the counts in the sidebar after a POST: at once for htmx, else on the next page.
 
-    They are cached, per process if there is no shared cache, so a cookie says what to count anew.
+    Counts are cached, in each process if there is no shared cache. So a cookie asks the next
+    request to count again.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -180,21 +182,25 @@ def _changed_counts(request: HttpRequest, before: SidebarCounts | None) -> str:
     try:
         counts = count_anew()
     except Error:
-        return ""  # What was pressed has succeeded all the same.
+        return ""  # The POST itself has succeeded.
     if counts == before:
         return ""
-    context = {"counts": counts, "to_decide": approvals_to_decide(request.user, counts)}
+    context = {
+        "counts": counts,
+        "to_decide": approvals_to_decide(request.user, counts),
+        "user": request.user,
+    }
     return render_to_string("components/side_swaps.html", context)
 
 
 def feed_cursor_middleware(get_response: Handler) -> Handler:
-    """Note the end of the feed before a page reads what it shows: its poll continues from there."""
+    """Record the end of the feed before a page reads its data, so that its poll starts there."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         htmx = cast("Request", request).htmx
         is_part = htmx and not (htmx.boosted or htmx.history_restore_request)
         if request.method == "GET" and request.user.is_authenticated and not is_part:
-            # Without a cursor, the page's first poll has it fetch everything again.
+            # Without a cursor, the first poll of the page makes it fetch everything again.
             with suppress(Error):
                 request.feed_cursor = changes_since(None).cursor  # type: ignore[attr-defined]
         return get_response(request)
@@ -203,7 +209,7 @@ def feed_cursor_middleware(get_response: Handler) -> Handler:
 
 
 def recent_visits_middleware(get_response: Handler) -> Handler:
-    """Record visits of pages and audiences, for the palette."""
+    """Record visits to pages and audiences for the palette."""
 
     def middleware(request: Request) -> HttpResponse:
         response = get_response(request)
@@ -226,14 +232,14 @@ class ServiceErrorMiddleware(MiddlewareMixin):
             case UnreadablePostError():
                 return incomplete(request)
             case IntegrityError() if request.user.is_authenticated:
-                # PostgreSQL checks references at the commit: an account may just have been deleted.
+                # PostgreSQL checks references at the commit. An account may just have been deleted.
                 _logger.warning("A row that belongs to another was refused", exc_info=exception)
                 return deleted_meanwhile(request)
         return None
 
 
 def _page_of(request: HttpRequest) -> str:
-    """Return the page a request was made from: the URL of a form may not be a page itself."""
+    """Return the URL of the page that sent a request, as the URL of a form may not be a page."""
     htmx = getattr(request, "htmx", None)
     if not htmx and request.method in {"GET", "HEAD"}:
         return request.get_full_path()

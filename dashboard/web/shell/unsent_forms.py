@@ -1,4 +1,4 @@
-"""Save a form that can't be processed now: the session has ended, or another one began."""
+"""Save a form that can't be processed because the session has ended or changed."""
 
 from dataclasses import dataclass
 
@@ -17,30 +17,36 @@ RESUMED_AT = {
     "release-publish": "release-detail",
     "release-continue": "release-detail",
     "release-request-approval": "release-detail",
+    "review-needs-work": "review-item",
+    "review-reject": "review-item",
+    "review-later": "review-item",
     "version-schedule": "version-publish",
     "saved-view-new": "saved-view-new",
     "saved-view-edit": "saved-view-edit",
+    "thread-new": "thread-new",
+    "thread-reply": "thread-reply",
+    "comment-edit": "comment-edit",
 }
-"""Views whose fields are saved, and the view that shows their form. Pages have drafts besides."""
+"""Views whose fields are saved, with the view that shows the form. Pages have drafts instead."""
 SAVED_IN_URL = ("saved-view-new", "saved-view-edit")
-"""Nothing is stored of these: a view of people holds what may be personal data."""
+"""Views whose fields go into the URL. They aren't stored, as they may be personal data."""
 MAX_URL = 3500
-"""Characters: servers limit a URL to 4,094, and the sign-in page has this one in its own."""
+"""Maximum length in characters. Servers allow 4,094, and the sign-in URL contains this one."""
 
 
 @dataclass(frozen=True)
 class UnsentForm:
     url: str
-    """Where it is resumed."""
+    """Page that resumes the form."""
     draft_of: int | None = None
-    """The id of the user whose draft it became, if it did."""
+    """Id of the user whose draft the form became; None if it became none."""
 
 
 def save_unsent_form(request: HttpRequest, *, is_from_us: bool) -> UnsentForm | None:
-    """Save a submitted form, and return where it is resumed; None if it is not of those saved.
+    """Save a submitted form and return where it is resumed; None if it isn't saved.
 
-    A form without a ticket, such as the selection of audiences, is saved only if it passed the
-    CSRF check (`is_from_us`), and then for any user who signs in: it has nothing but ids.
+    A form without a ticket, such as a selection of audiences, is saved only if it passed the CSRF
+    check (`is_from_us`). Any user who signs in then gets it, as it contains only ids.
     """
     if request.method != "POST":
         return None
@@ -62,7 +68,7 @@ def save_unsent_form(request: HttpRequest, *, is_from_us: bool) -> UnsentForm | 
 
 
 def _resumed_at(request: HttpRequest) -> str:
-    """Return the path of the page that shows the submitted form; "" if it isn't saved."""
+    """Return the path of the page that shows the submitted form; "" if such forms aren't saved."""
     try:
         match = resolve(request.path_info)
     except Resolver404:

@@ -4,7 +4,7 @@ from django.urls import include, path, register_converter
 
 from dashboard.web.ui.urls import IdentifierConverter
 
-# Before the features' URLs, which use it, are imported by `include`.
+# `include` imports the URLs of the features, which use it.
 register_converter(IdentifierConverter, "id")
 
 AUDIENCE = "pages/<id:page_id>/audiences/<id:audience_id>/"
@@ -14,11 +14,14 @@ urlpatterns = [
     path("live/", include("dashboard.web.live.urls")),
     path("find/", include("dashboard.web.search.urls")),
     path("pages/", include("dashboard.web.pages.urls")),
+    path("", include("dashboard.web.preview.urls")),
     path("", include("dashboard.web.audiences.urls")),
     path(f"{AUDIENCE}versions/", include("dashboard.web.versions.urls")),
     path(f"{AUDIENCE}versions/<id:version_id>/", include("dashboard.web.publishing.urls")),
     path(f"{AUDIENCE}conversation/", include("dashboard.web.conversations.urls")),
+    path("", include("dashboard.web.comments.urls")),
     path("releases/", include("dashboard.web.releases.urls")),
+    path("", include("dashboard.web.review.urls")),
     path("approvals/", include("dashboard.web.approvals.urls")),
     path("", include("dashboard.web.notifications.urls")),
     path("people/", include("dashboard.web.people.urls")),
@@ -28,5 +31,6 @@ urlpatterns = [
     path("service/", include("dashboard.web.service_status.urls")),
     path("accounts/", include("dashboard.accounts.urls")),
     path("accounts/", include("dashboard.web.settings.urls")),
+    path("accounts/settings/", include("dashboard.web.machine.urls")),
     path("", include("dashboard.server.urls")),
 ]

@@ -18,9 +18,11 @@ from dashboard.accounts.sessions import BACKGROUND
 from dashboard.observability.request_context import is_unrecorded
 
 MOVING = "X-Moving"
-"""A header of a region that fetches itself, while it shows something in progress."""
+"""Header of a region that refreshes itself. Sent while it shows something in progress."""
 ROWS = "X-Rows"
-"""The same of one with a list: the ids of its rows, which may have left the list since."""
+"""Header of a list that refreshes itself: the ids of its rows, even if they no longer match."""
+TOPICS = "X-Topics"
+"""Header of a list that refreshes itself because of these topics only. Other rows are unchanged."""
 
 
 MAX_ROWS = 200
@@ -42,8 +44,8 @@ def render_partial(
 ) -> HttpResponse:
     """Render a page, or the partial of it that htmx targets.
 
-    A partial is a block, named like the id of its target. Only the target distinguishes a request
-    for a partial from a boosted link or a history restore: they send HX-Request too.
+    A partial is a block whose name is the id of its target. Only the target tells a request for a
+    partial from a boosted link or a history restore, which send HX-Request too.
     """
     part = f"#{block_name(request.htmx.target)}" if wants_partial(request, parts) else ""
     response = render(request, f"{template}{part}", context, **options)
@@ -55,23 +57,26 @@ def render_partial(
 
 
 def is_refresh(request: HttpRequest) -> bool:
-    """Return whether a region of an open page fetches itself again."""
+    """Return whether a region of an open page refreshes itself."""
     return BACKGROUND in request.headers
 
 
 def is_moving(request: HttpRequest) -> bool:
-    """Return whether the region that fetches itself shows something in progress."""
+    """Return whether the region that refreshes itself shows something in progress."""
     return MOVING in request.headers
 
 
 def keys_on_screen(request: HttpRequest, prefix: str) -> list[str]:
-    """Return the ids of the rows that an open page shows, without their prefix."""
+    """Return the ids of the rows that an open page shows, without their prefix.
+
+    Returns at most MAX_ROWS ids.
+    """
     ids = (unquote(name) for name in request.headers.get(ROWS, "").split())
     return [name.removeprefix(prefix) for name in ids if name.startswith(prefix)][:MAX_ROWS]
 
 
 def posted_from(view_name: str) -> Callable[[View], View]:
-    """Redirect to the page of the form if its URL is opened, as after signing in again."""
+    """Redirect a GET to the page of the form, for example after signing in again."""
 
     def decorate(view: View) -> View:
         @wraps(view)
@@ -92,7 +97,7 @@ def block_name(target: str | None) -> str:
 
 def safe_return_url(request: HttpRequest, field: str, otherwise: str) -> str:
     url = request.POST.get(field, "")
-    # `redirect` would take any other text for the name of a view.
+    # `redirect` would take any other text as the name of a view.
     is_ours = url.startswith(("/", "https://", "http://")) and url_has_allowed_host_and_scheme(
         url, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )

@@ -21,8 +21,7 @@ from jinja2.ext import Extension
 from dashboard import clock
 from dashboard.ledger import states
 from dashboard.texts import redact_unless
-from dashboard.web.ui import forms, highlighting, markup
-from dashboard.web.ui.polling import badge_wait_s
+from dashboard.web.ui import forms, highlighting, markdown, markup
 from dashboard.web.ui.urls import cached_reverse
 
 
@@ -46,9 +45,9 @@ class PageTemplate:
     def render(
         self, context: dict[str, Any] | None = None, request: HttpRequest | None = None
     ) -> SafeString:
-        """Render with the values of the context processors; those of the view win.
+        """Render with the context processors' values. The view's values override them.
 
-        In Django's own Jinja2 backend a context processor wins over the view.
+        In Django's own Jinja2 backend, context processors override the view.
         """
         values: dict[str, Any] = {"request": request}
         if request is not None:
@@ -62,10 +61,10 @@ class PageTemplate:
 
 
 class Unindented(Extension):
-    """Sends no indentation of templates: a twentieth of a page, compressed.
+    """Removes the indentation of templates, which is a twentieth of a compressed page.
 
-    The line ends stay, so words stay apart, and tracebacks name the right line. Values aren't
-    touched, as in `<pre>`.
+    Line ends stay, so that words stay apart and tracebacks name the right line. Values, such as the
+    content of a `<pre>`, stay unchanged.
     """
 
     def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
@@ -76,12 +75,12 @@ _INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
 
 
 class _Environment(jinja2.Environment):
-    """An environment whose globals are set once, before a template is loaded."""
+    """An environment whose globals are complete before the first template is loaded."""
 
     def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
-        """Return the globals of a template, in one dict.
+        """Return the globals of a template as one dict.
 
-        Jinja returns a chain of two, and compares it, name by name, at every import of a macro.
+        Jinja returns a ChainMap, which it compares name by name at every import of a macro.
         """
         return {**self.globals, **(d or {})}
 
@@ -101,14 +100,14 @@ def make_environment(
 def querystring(
     context: jinja2.runtime.Context, query: QueryDict | None = None, **changes: Any
 ) -> str:
-    """Return this request's query string, or another one, with changes; None removes a field."""
+    """Return the query string of this request or of `query`, changed. None removes a field."""
     base = context["request"].GET if query is None else query
     # Django reads the context only if it is given no query.
     return str(defaulttags.querystring(None, base, **changes))  # type: ignore[arg-type]
 
 
 def url(name: str, *args: str | int) -> str:
-    """Return the URL of that name. Raises NoReverseMatch if there is none."""
+    """Return the URL with this name. Raises NoReverseMatch if there is none."""
     identifiers = [arg for arg in args if isinstance(arg, str)]
     if len(identifiers) == len(args):
         return cached_reverse(name, *identifiers)
@@ -120,7 +119,6 @@ def current_time() -> datetime:
 
 
 GLOBALS: list[Callable[..., Any]] = [
-    badge_wait_s,
     current_time,
     htmx_script,
     querystring,
@@ -155,6 +153,7 @@ FILTERS: list[Callable[..., Any]] = [
     defaultfilters.truncatewords,
     defaultfilters.urlencode,
     defaultfilters.yesno,
+    markdown.is_linkable,
     markup.day,
     markup.duration,
     markup.milliseconds,

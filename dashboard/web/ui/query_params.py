@@ -1,6 +1,6 @@
-"""Parse the query string: texts, numbers, how much of a list is loaded, a past moment."""
+"""Parse the query string: texts, numbers, the number of rows, a past moment."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
@@ -8,11 +8,11 @@ from urllib.parse import urlsplit
 from django.http import QueryDict
 from django.utils import timezone
 
-from dashboard.web.ui.htmx import Request
+from dashboard.web.ui.htmx import Request, keys_on_screen
 from dashboard.web.ui.markup import moment_text
 
 MAX_TEXT_LENGTH = 200
-"""In characters. Our choice."""
+"""In characters. Source: our choice."""
 MAX_DIGITS = 12
 MAX_COUNT = 1_000_000_000
 
@@ -32,11 +32,11 @@ def int_param(text: str) -> int:
 
 
 SHOW = "show"
-"""The parameter of the number of rows."""
+"""Query parameter with the number of rows."""
 PAGE_SIZE = 50
-"""Rows that each step adds."""
+"""Number of rows that each step adds."""
 MAX_SHOWN = 200
-"""Rows that one URL shows at most: they are fetched in one request."""
+"""Maximum number of rows that one URL shows, as they are fetched in one request."""
 
 
 def size_param(query: QueryDict, least: int = PAGE_SIZE, most: int = MAX_SHOWN) -> int:
@@ -49,10 +49,10 @@ def browser_query(request: Request) -> QueryDict:
 
 
 def params_for_all_rows(request: Request, start: Sequence[str], added: int) -> dict[str, str | int]:
-    """Return the query parameters that show the earlier rows and the added ones.
+    """Return the query parameters of a URL that shows the earlier rows and the added ones.
 
-    `start` names the parameters that say where the rows begin. If there are more rows than one
-    URL shows, the parameters show the added ones alone.
+    `start` names the parameters that say where the rows begin. If there are more than MAX_SHOWN
+    rows, the URL shows the added ones only.
     """
     query = browser_query(request)
     size = size_param(query) + added
@@ -64,17 +64,17 @@ def params_for_all_rows(request: Request, start: Sequence[str], added: int) -> d
 
 @dataclass(frozen=True)
 class PastMoment:
-    """A date and time as typed, in the viewer's time zone unless it names another."""
+    """A date and time as typed, in the viewer's time zone unless the text has an offset."""
 
     text: str
     moment: datetime | None
-    """In UTC; None if there is a problem."""
+    """The moment in UTC; None if there is a problem."""
     problem: str = ""
-    """Why it can't be used, as a sentence."""
+    """A sentence that says why the text can't be used."""
 
     @property
     def input_value(self) -> str:
-        """The value of a field of type datetime-local."""
+        """The value for an input of type datetime-local."""
         if self.moment is None:
             return ""
         local = timezone.localtime(self.moment).replace(tzinfo=None)
@@ -82,10 +82,10 @@ class PastMoment:
 
 
 def past_moment(text: str, *, now: datetime) -> PastMoment | None:
-    """Return the moment typed, or why it can't be used; None if nothing was typed.
+    """Return the typed moment, or why it can't be used; None if nothing was typed.
 
-    Without a time, the day begins. An hour that clocks skip counts from before the change, and of
-    two equal ones the first is meant. Source: our choice.
+    A date without a time means the start of the day. When clocks change, a skipped time is read
+    with the offset before the change, and a repeated time means the first one. Source: our choice.
     """
     text = clean_param(text).strip()
     if not text:
@@ -101,3 +101,8 @@ def past_moment(text: str, *, now: datetime) -> PastMoment | None:
         problem = f"{moment_text(moment)} is in the future. Enter a moment that has passed."
         return PastMoment(text, None, problem)
     return PastMoment(text, moment)
+
+
+def rows_gone(request: Request, prefix: str, pks: Iterable[int]) -> list[int]:
+    """Return the primary keys of rows on an open page that are not among `pks`."""
+    return sorted({int_param(key) for key in keys_on_screen(request, prefix)} - {*pks})

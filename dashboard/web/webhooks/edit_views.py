@@ -1,8 +1,8 @@
-"""One webhook subscription: its fields, and the form that changes them and its label.
+"""A webhook subscription: its fields, and the form that changes them and the label.
 
-The form carries its base fields and the body it has shown. So only changed fields are sent, only
-after the user has seen the body, and a change made meanwhile by somebody else is not overwritten.
-The label is Pressroom's own: it is saved once the rest is, or alone.
+The form holds the original fields and the body that it has shown. So only changed fields are sent,
+only after the user has seen the body, and nobody's change in the meantime is overwritten. The
+label exists in Pressroom only. It is saved after the rest, or alone.
 """
 
 import json
@@ -30,7 +30,7 @@ from dashboard.operations.execution import (
 from dashboard.operations.subscription_update import begin_update, find_update, record_not_sent
 from dashboard.service.reading import ReadResult
 from dashboard.service.subscriptions import refresh_subscription
-from dashboard.web.ui.htmx import Request, render_partial
+from dashboard.web.ui.htmx import Request, is_refresh, render_partial
 from dashboard.web.webhooks.approval import needs_approval, request_approval
 from dashboard.web.webhooks.forms import EditForm
 from dashboard.web.webhooks.listing import subscription_row
@@ -53,6 +53,8 @@ def subscription_detail(request: Request, subscription_id: str) -> HttpResponse:
         return render_partial(request, "webhooks/unknown.html", context, status=404)
     if request.method == "POST":
         return _change(request, record)
+    if is_refresh(request):  # The change that caused the refresh has read it.
+        return _show(request, ReadResult(record, record.last_seen_at))
     return _show(request, refresh_subscription(record))
 
 
@@ -74,7 +76,7 @@ def _change(request: Request, record: SubscriptionRecord) -> HttpResponse:
 
 
 def _not_ready(request: Request, form: EditForm) -> dict[str, Any]:
-    """Return the context that explains why a valid form isn't sent yet, or an empty one."""
+    """Return the context that explains why a valid form isn't sent yet; empty if it can be."""
     if not form.body:
         return {"notice": NOTHING_CHANGED}
     if not read_operation_key(request.POST):
@@ -84,7 +86,7 @@ def _not_ready(request: Request, form: EditForm) -> dict[str, Any]:
 
 
 def _save(request: Request, record: SubscriptionRecord, form: EditForm) -> HttpResponse:
-    """Send the body that was shown, unless the subscription has changed meanwhile."""
+    """Send the body that was shown, unless the subscription has changed in the meantime."""
     key, reading = read_operation_key(request.POST), refresh_subscription(record)
     if recorded := find_update(record, key, form.body):
         return _show_repeated(request, reading, form, recorded)
@@ -152,7 +154,7 @@ def _save_label(record: SubscriptionRecord, form: EditForm) -> None:
 def _show_repeated(
     request: Request, reading: ReadResult[SubscriptionRecord], form: EditForm, operation: Operation
 ) -> HttpResponse:
-    """Show the outcome of a form that was sent before. Sends nothing."""
+    """Show the outcome of a form that was sent before. Nothing is sent."""
     if operation.outcome == Outcome.ACCEPTED:
         messages.info(request, "This form was already sent. Nothing was sent again.")
         return redirect("subscription-detail", reading.value.subscription_id)
@@ -187,5 +189,5 @@ def _show(
         "note_problem": "",
         **extra,
     }
-    parts = ("sending",)
+    parts = ("sending", "subscription-head")
     return render_partial(request, "webhooks/detail.html", context, parts=parts, status=status)

@@ -11,23 +11,25 @@ from dashboard import clock
 from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, requires
 from dashboard.client import APIError
 from dashboard.ledger import recording
+from dashboard.ledger.models import SubscriptionRecord
 from dashboard.ledger.queries.subscriptions import delete_subscription, subscription_last_known
 from dashboard.service.subscriptions import fetch_subscription, refresh_subscriptions
 from dashboard.web.lists.saved_views import opens_saved_views
 from dashboard.web.lists.state import ListState, open_list
 from dashboard.web.ui.htmx import Request, render_partial
+from dashboard.web.ui.query_params import rows_gone
 from dashboard.web.webhooks.forms import AddForm
-from dashboard.web.webhooks.listing import WEBHOOKS, ids_to_refresh
+from dashboard.web.webhooks.listing import WEBHOOKS, ids_to_refresh, subscription_row
 from dashboard.web.webhooks.listing import subscription_list as list_subscriptions
 
 MAX_REFRESH = 64
-"""Subscriptions refreshed by one request, those checked longest ago first. Our choice."""
+"""Maximum number of subscriptions that one request refreshes. Source: our choice."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @opens_saved_views(WEBHOOKS)
 def subscription_list(request: Request) -> HttpResponse:
-    """List known subscriptions by `?state= event=`; fetch one or all now, as every user may."""
+    """List known subscriptions by `?state= event=`. A POST by any user fetches one or all."""
     if request.method != "POST":
         return _show(request, AddForm(initial={"subscription_id": request.GET.get("id", "")}))
     if "read_all" in request.POST:
@@ -91,10 +93,15 @@ def _show(
     status: int = 200,
 ) -> HttpResponse:
     state = open_list(request, WEBHOOKS)
+    subscriptions = list_subscriptions(state, failures)
+    gone = rows_gone(request, "subscription-", [row.record.pk for row in subscriptions.rows])
+    left = SubscriptionRecord.objects.filter(pk__in=gone) if gone else []
     context: dict[str, Any] = {
         "here": "webhooks",
         "state": state,
-        "subscriptions": list_subscriptions(state, failures),
+        "subscriptions": subscriptions,
+        "left": [subscription_row(record) for record in left],
+        "data_as_of": min((row.record.last_seen_at for row in subscriptions.rows), default=None),
         "form": form,
         "done": done,
         "max_refresh": MAX_REFRESH,

@@ -1,6 +1,6 @@
 """`manage.py demo`: prepare sample data and start a server, in one command.
 
-Several may run at the same time on different ports, and serve the same data.
+Several demos may run at the same time on different ports, and serve the same data.
 """
 
 import socket
@@ -22,19 +22,21 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from config.environment import create_private
 from dashboard import clock
 from dashboard.demo.load import GROUPS, SampleService, fill, sample_service, subscribe_receiver
+from dashboard.demo.machines import token_to_try
 from dashboard.server.gunicorn import serve
 from dashboard.server.management.commands.serve import count, port
 from dashboard.server.static_files import collect_static
 
 HOST = "127.0.0.1"
 PROCESSES, THREADS = 1, 16
-"""One process, whose threads share a cache; several would need a Redis."""
+"""One process, whose threads share a cache. Several processes would need Redis."""
 READY = """
 Pressroom is running on {address}
 
   Sign in as   {accounts}   (the password is the name)
   Call its API curl -H 'x-api-key: {key}' {address}v0/pages
-               This key is valid until the next start.
+  By machine   curl -H 'Authorization: Bearer {token}' {address}api/1/audiences
+               The key and the token are valid until the next start.
   Start over   with --fresh; otherwise the data stays.
   Stop         with Ctrl+C.
 """
@@ -60,7 +62,10 @@ class Command(BaseCommand):
             with prepared_database(lambda: _prepare(sample, people, fresh=fresh), fresh=fresh):
                 key = sample.issue_key()
                 subscribe_receiver(sample, address)
-                ready = READY.format(address=address, accounts=", ".join(GROUPS), key=key)
+                token = token_to_try(User.objects.get(username="publisher"), clock.now())
+                ready = READY.format(
+                    address=address, accounts=", ".join(GROUPS), key=key, token=token
+                )
                 serve(
                     *(HOST, port, PROCESSES, THREADS),
                     has_worker=True,
@@ -95,10 +100,10 @@ def _prepare(sample: SampleService, people: int, *, fresh: bool) -> None:
         collected = aside.submit(collect_static)
         has_accounts = "auth_user" in connection.introspection.table_names()
         ours = User.objects.filter(username__in=GROUPS)
-        # Others may have been added since.
+        # Users may have added other accounts since.
         is_demo = has_accounts and sample.is_loaded() and ours.exists()
         if has_accounts and not is_demo and User.objects.exclude(pk__in=ours).exists():
-            # Our passwords are public.
+            # The demo's passwords are public.
             raise CommandError(
                 "DATABASE_URL names a database with accounts that the demo did not create: "
                 "unset it."

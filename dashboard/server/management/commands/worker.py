@@ -1,6 +1,6 @@
-"""`manage.py worker`: run releases, deliver notifications, crawl, follow events, until stopped.
+"""`manage.py worker`: run releases, deliver notifications, crawl, and follow events until stopped.
 
-And send the events of the embedded API, if it is the service.
+If the embedded API is the service, the worker also sends its events.
 """
 
 import os
@@ -17,6 +17,7 @@ from dashboard.ledger.crawls import schedule_first_crawl
 from dashboard.ledger.feed import PRUNE_FEED
 from dashboard.ledger.operations import MARK_INTERRUPTED
 from dashboard.live.presence import REMOVE_GONE
+from dashboard.machine.expiry import WATCH_TOKENS
 from dashboard.notifications.recipients import NOTIFY
 from dashboard.notifications.sending import DELIVER_EMAILS, DELIVER_WEBHOOKS
 from dashboard.notifications.watches import WATCH, WATCH_SERVICE
@@ -29,9 +30,10 @@ from dashboard.work.tasks import WorkerTask
 
 
 class Command(BaseCommand):
-    """Run releases, deliver notifications, and read again what events are about.
+    """Run releases, deliver notifications, and refresh the pages that events are about.
 
-    SIGTERM and SIGINT let the current step end, its call included, the current delivery and reads.
+    After SIGTERM or SIGINT, the current step with its call, the current delivery and the current
+    reads still finish.
     """
 
     help = (
@@ -71,7 +73,7 @@ def tasks_beside_releases() -> tuple[WorkerTask, ...]:
     return (
         *(NOTIFY, DELIVER_EMAILS, DELIVER_WEBHOOKS, FOLLOW_HINTS),
         *(WATCH, WATCH_SERVICE, MARK_INTERRUPTED, DELETE_OLD_DRAFTS, DELETE_OLD_DELIVERIES),
-        PRUNE_FEED,
+        *(PRUNE_FEED, WATCH_TOKENS),
         *((CRAWL,) if settings.CRAWL_RATE else ()),
         *((REMOVE_GONE,) if settings.PRESENCE else ()),
         *map(import_string, settings.WORKER_TASKS),

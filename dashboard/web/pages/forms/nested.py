@@ -10,32 +10,35 @@ from django.core.validators import MaxLengthValidator
 from pydantic.alias_generators import to_camel
 
 from dashboard.contract.wire import WireModel
+from dashboard.previews.findings import PageFinding
 from dashboard.web.ui.forms import SingleLineField
 
 _TOO_LONG = "%(show_value)s characters; the limit is %(limit_value)s."
 MAX_ROWS = 50
-"""Rows that can be added to one list. Our choice: the spec gives no limit."""
+"""Maximum number of rows in a list. Source: our choice; the spec gives no limit."""
 
 
 @dataclass
 class SubmittedData:
-    """The typed text of one form: its fields by name, and the rows of each nested list."""
+    """The typed text of a form: its fields by name, and the rows of each nested list."""
 
     fields: dict[str, str] = field(default_factory=dict)
     rows: dict[str, list["SubmittedData"]] = field(default_factory=dict)
 
 
 class NestedForm(forms.Form):
-    """The form of one object of the request. Subclasses define its fields and nested lists."""
+    """The form of an object in the request. Subclasses define its fields and nested lists."""
 
     required_css_class = "required"
     noun: ClassVar[str] = ""
-    """The name of one row; `plural` is that of the list."""
+    """Name of a row. `plural` is the name of the list."""
     plural: ClassVar[str] = ""
     inside: ClassVar[str] = ""
-    """The wire name of the object around the fields, if there is one: `image`."""
+    """API name of the object around the fields, such as `image`, if there is one."""
     lists: ClassVar[Mapping[str, type["NestedForm"]]] = {}
     wire_model: ClassVar[type[WireModel]]
+    findings: Mapping[str, list[PageFinding]] = {}
+    """Findings on the whole page, by the path of the field."""
 
     def __init__(self, form_input: SubmittedData, *, path: str = "", submitted: bool) -> None:
         self.path = path
@@ -55,7 +58,7 @@ class NestedForm(forms.Form):
         }
 
     def add_prefix(self, field_name: str) -> str:
-        """Return the field's path on the wire."""
+        """Return the field's path in the request."""
         steps = (self.path, self.inside, to_camel(field_name))
         return ".".join(step for step in steps if step)
 
@@ -68,7 +71,7 @@ class NestedForm(forms.Form):
 
     @property
     def number(self) -> int:
-        """The row's place in its list, from 1; 0 if the form is not a row."""
+        """Position of the row in its list, from 1; 0 if the form is not a row."""
         place = self.path.rpartition(".")[2]
         return int(place) + 1 if place.isdecimal() else 0
 
@@ -77,7 +80,7 @@ class NestedForm(forms.Form):
         return f"{self.noun} {self.number}" if self.number else ""
 
     def request(self) -> WireModel | None:
-        """Return the object to send. The form has to be valid."""
+        """Return the object to send. The form must be valid."""
         return self.wire_model(**self.cleaned_data, **self.row_requests())
 
     def row_requests(self) -> dict[str, list[WireModel | None]]:
@@ -103,7 +106,7 @@ class RowList:
 
 
 def read_input(form: type[NestedForm], data: Mapping[str, Any], path: str = "") -> SubmittedData:
-    """Parse a submitted form; unknown names are dropped."""
+    """Parse a submitted form. Unknown names are dropped."""
     empty = form(SubmittedData(), path=path, submitted=False)
     form_input = SubmittedData(
         {name: str(data.get(empty.add_prefix(name), "")) for name in empty.fields}
@@ -119,7 +122,7 @@ def read_input(form: type[NestedForm], data: Mapping[str, Any], path: str = "") 
 
 
 def as_data(form: type[NestedForm], form_input: SubmittedData, path: str = "") -> dict[str, str]:
-    """Return what was typed as a browser would submit it; the inverse of `read_input`."""
+    """Return what was typed as a browser would submit it. The inverse of `read_input`."""
     empty = form(SubmittedData(), path=path, submitted=False)
     data = {empty.add_prefix(name): form_input.fields.get(name, "") for name in empty.fields}
     for name, row_form in form.lists.items():
@@ -136,6 +139,16 @@ def input_from_wire(form: type[NestedForm], wire: Mapping[str, Any]) -> Submitte
         for name, row_form in form.lists.items()
     }
     return SubmittedData(values, rows)
+
+
+def wire_from_input(form: type[NestedForm], form_input: SubmittedData) -> dict[str, Any]:
+    """Return what was typed as JSON for the API, valid or not. The inverse of `input_from_wire`."""
+    fields: dict[str, Any] = {to_camel(name): text for name, text in form_input.fields.items()}
+    rows = {
+        to_camel(name): [wire_from_input(row_form, row) for row in form_input.rows.get(name, [])]
+        for name, row_form in form.lists.items()
+    }
+    return ({form.inside: fields} if form.inside else fields) | rows
 
 
 def without_blank_rows(form: type[NestedForm], form_input: SubmittedData) -> SubmittedData:
@@ -172,9 +185,9 @@ def _as_text(value: Any) -> str:
 
 
 def edit_rows(form: type[NestedForm], form_input: SubmittedData, command: str) -> str:
-    """Apply `add PATH`, or `remove`, `up` or `down` to the row at a path, in place.
+    """Apply a command in place: `add PATH`, `remove PATH`, `up PATH` or `down PATH`.
 
-    Returns the command or the path of the row to focus then; "" if the command names no row.
+    Returns the command or the path of the row to focus afterwards; "" if nothing was changed.
     """
     verb, _, path = command.partition(" ")
     if verb == "add":

@@ -1,13 +1,24 @@
-"""The whole form to create a page: the request of operation 2. Source: spec, Create page."""
+"""The whole form that creates a page. Source: spec, Create page."""
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
+from django.utils.functional import cached_property
+
 from dashboard.client import APIError, StatusError
-from dashboard.contract.metadata import MetadataRequest
-from dashboard.contract.pages import PageRequest, PageType
+from dashboard.contract.pages import (
+    Action,
+    ActionCardWidget,
+    FooterLinkGroup,
+    PageRequest,
+    PageType,
+)
+from dashboard.previews.content import PageContent
+from dashboard.previews.findings import PageFinding, page_findings
 from dashboard.web.pages.forms.nested import (
     MAX_ROWS,
     NestedForm,
@@ -17,6 +28,7 @@ from dashboard.web.pages.forms.nested import (
     input_from_wire,
     is_empty,
     read_input,
+    wire_from_input,
     without_blank_rows,
 )
 from dashboard.web.pages.forms.sections import BasicsForm, MetadataForm
@@ -42,13 +54,13 @@ def page_input_from_wire(wire: Mapping[str, Any]) -> PageInput:
 
 
 def as_submitted(page_input: PageInput) -> dict[str, str]:
-    """Return the form as a browser would submit it; the inverse of `read_page_input`."""
+    """Return the form as a browser would submit it. The inverse of `read_page_input`."""
     basics = as_data(BasicsForm, page_input.basics)
     return basics | as_data(MetadataForm, page_input.metadata, "metadata")
 
 
 def is_blank(page_input: PageInput) -> bool:
-    """Return whether nothing was typed; the initial values of a new form do not count."""
+    """Return whether nothing was typed. The initial values of a new form are ignored."""
     initial = dict.fromkeys(new_page(brand_id="").basics.fields, "")
     basics = SubmittedData(page_input.basics.fields | initial, page_input.basics.rows)
     return is_empty(BasicsForm, without_blank_rows(BasicsForm, basics)) and is_empty(
@@ -65,7 +77,7 @@ def new_page(*, brand_id: str) -> PageInput:
 class FormError:
     message: str
     field_id: str = ""
-    """The id of the field it is about; empty if there is none."""
+    """HTML id of the field with the error; empty if there is none."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +89,7 @@ class Section:
 
 
 class PageForm:
-    """The whole form. `submitted` validates it, and drops blank rows."""
+    """The whole form. `submitted` validates it and drops blank rows."""
 
     def __init__(
         self, page_input: PageInput, *, submitted: bool, keep_blank_rows: bool = False
@@ -87,19 +99,34 @@ class PageForm:
         self.basics = BasicsForm(basics, submitted=submitted)
         self.metadata = MetadataForm(page_input.metadata, path="metadata", submitted=submitted)
         self.general_errors: list[FormError] = []
-        self._input = page_input
+        self._input, self._basics = page_input, basics
+        by_path = groupby(sorted(self.findings, key=attrgetter("path")), attrgetter("path"))
+        findings = {f"{path}": list(group) for path, group in by_path}
+        for form in self.walk():
+            form.findings = findings
+
+    @cached_property
+    def content(self) -> PageContent:
+        """The page as typed, valid or not."""
+        wire = wire_from_input(BasicsForm, self._basics)
+        metadata = wire_from_input(MetadataForm, self._input.metadata)
+        texts = {name: text for name, text in metadata.items() if text}
+        return PageContent(
+            wire.get("name", ""),
+            [Action.model_validate(row) for row in wire["actions"]],
+            [ActionCardWidget.model_validate(row) for row in wire["actionCardWidgets"]],
+            [FooterLinkGroup.model_validate(row) for row in wire["footerLinks"]],
+            texts,
+        )
+
+    @cached_property
+    def findings(self) -> list[PageFinding]:
+        return [] if is_blank(self._input) else page_findings(self.content)
 
     @property
-    def entered_name(self) -> str:
-        return self._input.basics.fields.get("name", "")
-
-    @property
-    def entered_metadata(self) -> MetadataRequest:
-        """The metadata as typed, valid or not, for the previews."""
-        lists = ("keywords", "robots")
-        fields = self._input.metadata.fields.items()
-        texts: dict[str, Any] = {name: text for name, text in fields if name not in lists}
-        return MetadataRequest(**texts)
+    def serious_findings(self) -> str:
+        """The details of serious findings. The form contains them after they were shown."""
+        return " ".join(finding.detail for finding in self.findings if finding.is_serious)
 
     def walk(self) -> Iterator[NestedForm]:
         yield from self.basics.walk()
@@ -110,7 +137,7 @@ class PageForm:
         return not self.problems
 
     def _check_rows(self) -> None:
-        """Report too many rows, and actions that share an id: one may be the header action."""
+        """Report too many rows, and actions that share an id, as an id names the header action."""
         for form in self.walk():
             for rows in form.row_lists:
                 if len(rows.forms) > MAX_ROWS:
@@ -126,10 +153,10 @@ class PageForm:
             seen.setdefault(action_id, action.row_title)
 
     def request(self) -> PageRequest:
-        """Return the body to send. The form has to be valid."""
+        """Return the body to send. The form must be valid."""
         basics = self.basics
         body = basics.cleaned_data | basics.row_requests() | {"metadata": self.metadata.request()}
-        # Optional fields that are empty are left out, not sent as null.
+        # Leave out empty optional fields, instead of sending null.
         return PageRequest(
             **{name: value for name, value in body.items() if value not in ("", None)}
         )
@@ -140,7 +167,7 @@ class PageForm:
                 next(iter(form.fields.values())).widget.attrs["data-autofocus"] = ""
 
     def add_api_error(self, error: APIError) -> None:
-        """Add the service's messages to the fields it names, and all others to the summary."""
+        """Add the service's messages to the fields they name, and the others to the summary."""
         problems = error.problems if isinstance(error, StatusError) else ()
         for problem in problems:
             form, name = self.field_at(problem.path)
@@ -154,7 +181,7 @@ class PageForm:
 
     @property
     def problems(self) -> list[FormError]:
-        """Every error: those about no field first, the others in the order of the form."""
+        """All errors: those without a field first, then the others in the order of the form."""
         problems = [*self.general_errors]
         for form in self.walk():
             for name, errors in form.errors.items():
@@ -180,8 +207,8 @@ class PageForm:
         return [basics, *lists, Section("metadata", "Metadata", 0, len(self.metadata.errors))]
 
     def field_at(self, path: str) -> tuple[NestedForm | None, str]:
-        """Return the nested form and the name of the field that a path leads to, or into."""
-        # `actions[0].url`, `/actions/0/url` and `body.actions.0.url` all mean one field.
+        """Return the nested form and the name of the field that a path names or leads into."""
+        # `actions[0].url`, `/actions/0/url` and `body.actions.0.url` all name the same field.
         steps = [step for step in re.split(r"[./\[\]]+", path) if step not in ("", "body", "$")]
         wanted = ".".join(steps) + "."
         for form in self.walk():
