@@ -1,4 +1,4 @@
-"""The previous version still works on a migrated database, for updates without downtime."""
+"""The previous version works on a migrated database, for updates without downtime."""
 
 import subprocess
 import sys
@@ -34,7 +34,7 @@ def changes_of_tables() -> Iterator[tuple[str, Migration]]:
 def breaking_operations(migration: Migration) -> list[str]:
     """Return the operations of a migration that would break the previous version.
 
-    A migration that removes what no released version uses any more declares it by
+    A migration that removes something that released versions don't use declares this with
     `unused_since = "<version>"`.
     """
     if getattr(migration, "unused_since", None):
@@ -46,7 +46,7 @@ def breaking_operations(migration: Migration) -> list[str]:
 
 
 def is_required(field: Any) -> bool:
-    """Tell whether an insert that omits the column fails."""
+    """Return whether an insert without the column fails."""
     return not field.null and not field.many_to_many and field.db_default is NOT_PROVIDED
 
 
@@ -63,7 +63,7 @@ def migration_of(*operations: Any, **attributes: str) -> Migration:
     return created
 
 
-def test_what_stands_in_the_way_is_found() -> None:
+def test_breaking_migration_operations_are_named() -> None:
     required = AddField("operation", "reason", models.TextField(default=""))
     assert breaking_operations(migration_of(required)) == ["reason is required"]
     assert breaking_operations(migration_of(RemoveField("operation", "before"))) == ["RemoveField"]

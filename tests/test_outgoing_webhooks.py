@@ -1,4 +1,4 @@
-"""Webhooks go to the public internet alone, and take no longer than they may."""
+"""Webhooks go only to the public internet, and stay within their time limit."""
 
 import socket
 import threading
@@ -130,7 +130,7 @@ def test_a_redirect_is_not_followed(status: str) -> None:
 
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A limit of half a second in place of ten."""
+    """A time limit of half a second instead of ten."""
     monkeypatch.setattr(outgoing_webhooks, "TIME_LIMIT_S", 0.5)
 
 
@@ -140,7 +140,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     ids=["silent", "header after header", "byte after byte"],
 )
 @pytest.mark.usefixtures("brief")
-def test_the_limit_is_of_the_whole(script: object) -> None:
+def test_the_limit_covers_the_whole_call(script: object) -> None:
     with serving(script) as server:  # type: ignore[arg-type]
         began = time.monotonic()
         with pytest.raises(WebhookError):

@@ -15,19 +15,22 @@ ROOT = Path(__file__).parent.parent
 CODE = ROOT / "dashboard"
 
 LEAVES = {
-    *("clock", "compiled_query", "encryption", "limits", "network"),
+    *("clock", "compiled_query", "encryption", "json_api", "limits", "network"),
     *("outgoing_webhooks", "text_diff", "texts", "word_alignment", "work"),
 }
-"""Modules that any room may import, and the room of the worker; they import no other room."""
+"""Modules that any room may import, and the worker's room. They import no other room."""
 
 BELOW = (
     *("contract", "client", "ledger", "webhooks", "saved_views", "page_drafts", "live", "accounts"),
-    *("observability", "service", "approvals", "operations", "releases", "notifications"),
+    *("previews", "observability", "service", "approvals", "comments", "review", "operations"),
+    "releases",
+    *("notifications", "machine"),
 )
 """Rooms in layers: each may import those before it."""
 
 ROOMS: dict[str, set[str]] = {
     "contract": set(),
+    "json_api": set(),
     "work": set(),
     "client": {"contract"},
     "ledger": {"contract"},
@@ -36,20 +39,29 @@ ROOMS: dict[str, set[str]] = {
     "page_drafts": {"ledger"},
     "live": {"ledger"},
     "accounts": {"ledger"},
+    "previews": {"contract"},
     # Metrics and logs use the client's errors and the ledger's operations.
     "observability": {"contract", "client", "ledger"},
     "service": {"contract", "client", "ledger", "webhooks", "observability"},
-    # Two accounts with one e-mail address are one person's.
+    # Two accounts with the same e-mail address belong to one person.
     "approvals": {"contract", "ledger", "accounts", "service"},
-    "operations": {"contract", "client", "ledger", "observability", "service", "approvals"},
+    # Both rooms name places the same way, and a passage is a part of a version's text.
+    "comments": {"contract", "ledger", "live", "accounts"},
+    # Reviews use presence to share out items; a version that waits for approval is decided.
+    "review": {"contract", "ledger", "live", "accounts", "approvals"},
+    "operations": {
+        *("contract", "client", "ledger", "observability", "service", "approvals", "review"),
+        "previews",  # before a publish, links that visitors can't open are named
+    },
     "releases": {
         *("contract", "client", "ledger", "webhooks", "observability", "service", "approvals"),
-        "operations",
+        *("review", "operations"),
     },
     "notifications": {
-        *("contract", "client", "ledger", "webhooks", "accounts", "observability", "service"),
-        *("approvals", "operations", "releases"),
+        *("contract", "client", "ledger", "webhooks", "live", "accounts", "observability"),
+        *("service", "approvals", "comments", "review", "operations", "releases"),
     },
+    "machine": {*BELOW} - {"machine"},
     # `serve` warns of second factors that can't be decrypted.
     "server": {*BELOW},
     "web.ui": {"contract", "client", "ledger", "accounts", "observability", "approvals"},
@@ -59,64 +71,70 @@ ROOMS: dict[str, set[str]] = {
     },
     "embedded_api": {"contract"},
 }
-"""A room, and the rooms it may import."""
+"""Each room with the rooms it may import."""
 
 FEATURES = (
     *("overview", "pages", "audiences", "versions", "publishing", "conversations", "people"),
     *("webhooks", "activity", "search", "settings", "service_status", "releases", "approvals"),
-    *("notifications", "saved_views", "live"),
+    *("notifications", "saved_views", "live", "comments", "machine", "preview", "review"),
 )
 UNDER_A_FEATURE = {*BELOW, "web.ui", "web.lists"}
 PAIRS = {
-    # A publish of unknown outcome is retried by its own form, and a release is one entry.
+    # An unknown publish is retried with the publish form, and a release is one entry.
     "activity": {"publishing", "releases"},
-    "approvals": {"releases"},  # the items of a release are shown as on its board
+    "approvals": {"releases"},  # a request shows a release's items as its board does
     "audiences": set(),
-    "conversations": {"audiences"},  # the audience's head is above its conversation
-    "live": {"approvals", "releases"},  # what surrounds every page counts both
-    # Operations are shown as in Activity, releases and requests as in their lists.
-    "notifications": {"search"},  # what is followed is shown as hits
+    # The audience's header is above its comments, which are beside a version's text.
+    "comments": {"audiences", "releases", "versions"},
+    "conversations": {"audiences"},  # the audience's header is above its conversation
+    "live": {"approvals", "releases"},  # the frame of every page shows the counts of both
+    # The overview shows operations, releases and requests as their own lists do.
+    "notifications": {"search"},  # followed objects are shown as search hits
     "overview": {"activity", "approvals", "releases"},
+    "preview": {"audiences"},  # the audience's header is above its preview
     "pages": {"audiences"},  # a page has the table of its audiences
-    # The dialog is opened over the page of its audience, and schedules a release of one.
+    # The dialog opens over the audience's page, and schedules a release of one version.
     "publishing": {"audiences", "releases"},
-    "releases": {"audiences"},  # all audiences that match a list are selected
-    # Each view is saved and counted by the definition of its list.
+    "releases": {"audiences"},  # selects all audiences that match a list
+    # Views are saved and counted by the definitions of their lists.
     "saved_views": {"activity", "audiences", "pages", "people", "webhooks"},
-    "settings": {"search"},  # pins are shown as hits
-    "versions": {"audiences"},  # the audience's head is above its versions
+    # Its items come from a list, its reasons from a conversation.
+    "review": {"audiences", "conversations"},
+    "settings": {"search"},  # pins are shown as search hits
+    "versions": {"audiences"},  # the audience's header is above its versions
 }
-"""The features that may import another one, with the reason."""
+"""Features that may import other features, with the reason."""
 
 LIBRARIES = {
     "contract": {"pydantic", "pydantic_core"},
     "client": {"httpcore", "httpx", "pydantic", "pydantic_core"},
     "ledger": {"django"},
     "work": {"django"},
+    "json_api": {"django", "markdown_it", "ninja", "pydantic", "pydantic_core"},
     "embedded_api": {
         *("django", "httpx", "markdown_it", "ninja", "orjson", "pydantic", "pydantic_core"),
         "rich",
     },
 }
-"""The libraries a room may import; a room not named here may import any."""
+"""The libraries that a room may import. Rooms not listed may import any."""
 
 OTHER_CLOCKS = {
     "clock.py",
-    # A pause after wrong passwords ends by the clock of django-axes.
+    # The pause after wrong passwords ends by django-axes' clock.
     "accounts/views.py",
-    # The date of a Retry-After is by the clock of the other side.
+    # A date in Retry-After is by the other side's clock.
     *("client/error_conversion.py", "outgoing_webhooks.py"),
-    # Traces and reports of errors have the times of this machine, like its log.
+    # Traces and error reports have this machine's times, like its log.
     *("client/session.py", "web/shell/context_processors.py"),
 }
-"""Modules that read the clock of this machine."""
+"""Modules that may read this machine's clock."""
 
 NO_REQUEST_NO_TEMPLATE = ("django.http", "django.shortcuts", "django.template", "django.views")
-"""Forbidden in the rooms whose code views and jobs share, from `approvals` to `notifications`."""
+"""Forbidden in the rooms that views and jobs share, from `approvals` to `notifications`."""
 
 
 def imports_of(source: str, package: str) -> Iterator[str]:
-    """Yield the dotted name of each import, relative ones resolved, late ones included."""
+    """Yield the dotted name of each import, including relative and local ones."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -127,7 +145,7 @@ def imports_of(source: str, package: str) -> Iterator[str]:
 
 
 def root_of(name: str) -> str:
-    """Return the room that an import names (`web.people`), else its top package."""
+    """Return the room of an import, such as `web.people`, or else its top package."""
     top, *rest = name.split(".")
     if top != "dashboard" or not rest:
         return top
@@ -136,7 +154,7 @@ def root_of(name: str) -> str:
 
 
 def rooms() -> dict[str, set[str]]:
-    """Return what each room may import of ours."""
+    """Return our rooms that each room may import."""
     of_features = {
         f"web.{name}": UNDER_A_FEATURE | {f"web.{other}" for other in PAIRS.get(name, ())}
         for name in FEATURES
@@ -147,7 +165,7 @@ def rooms() -> dict[str, set[str]]:
 
 
 def modules() -> list[tuple[str, Path]]:
-    """Return each module of the rooms with the room's name."""
+    """Return each module of the rooms with its room."""
     return [
         (room, path)
         for room in rooms()
@@ -175,7 +193,8 @@ def test_a_module_imports_only_what_its_room_may() -> None:
 
 
 @pytest.mark.parametrize(
-    "room", ["approvals", "operations", "releases", "notifications", "service"]
+    "room",
+    ["approvals", "comments", "review", "operations", "releases", "notifications", "service"],
 )
 def test_what_changes_and_reads_the_service_knows_no_template(room: str) -> None:
     banned = ("django.template",) if room == "service" else NO_REQUEST_NO_TEMPLATE
@@ -184,13 +203,26 @@ def test_what_changes_and_reads_the_service_knows_no_template(room: str) -> None
 
 
 def test_nothing_is_streamed_but_exports() -> None:
-    """A stream holds a thread for as long as a page is open."""
+    """A stream occupies a thread for as long as the page is open."""
     makers = {
         str(path.relative_to(CODE))
         for path in CODE.rglob("*.py")
         if re.search(r"StreamingHttpResponse\(", path.read_text())
     }
     assert makers == {"web/ui/csv.py"}
+
+
+def test_machines_send_nothing_themselves() -> None:
+    """A worker sends what they decide, through the one door."""
+    senders = ("dashboard.operations.execution", "dashboard.operations.publish")
+    banned = (*senders, "dashboard.service.client.publishing_client", "dashboard.client.client")
+    deciders = set()
+    for path in (CODE / "machine").rglob("*.py"):
+        names = imported_by(path)
+        assert not {name for name in names if f"{name}.".startswith(tuple(f"{b}." for b in banned))}
+        decisions = {"dashboard.releases.decisions", "dashboard.releases.approval_requests"}
+        deciders |= {path.name} if names & decisions else set()
+    assert deciders == {"plans.py"}
 
 
 MAX_IMPORTS = 15
@@ -202,7 +234,7 @@ def is_module(name: str) -> bool:
 
 
 def modules_imported_by(path: Path) -> set[str]:
-    """Return our modules that a module imports, whether as a whole or names of them."""
+    """Return our modules that a module imports, as a whole or by names from them."""
     ours = [name for name in imported_by(path) if name.startswith("dashboard.")]
     return {name if is_module(name) else name.rpartition(".")[0] for name in ours}
 
@@ -214,7 +246,7 @@ def test_a_view_imports_few_modules() -> None:
     assert {name: count for name, count in counts.items() if count > MAX_IMPORTS} == {}
 
 
-def test_what_stands_beside_the_rooms_imports_none() -> None:
+def test_shared_modules_import_no_rooms() -> None:
     libraries = {"cryptography", "django", "httpcore", "httpx", "rapidfuzz", "standardwebhooks"}
     others = {
         path.name: {root_of(name) for name in imports_of(path.read_text(), "dashboard")}
@@ -230,13 +262,13 @@ def test_every_folder_of_the_dashboard_is_a_room() -> None:
     assert top | in_web - {"web.migrations"} == rooms().keys()
 
 
-def test_a_class_name_stands_for_one_class() -> None:
+def test_class_names_are_unique() -> None:
     names = Counter(
         name
         for path in CODE.rglob("*.py")
         for name in re.findall(r"^class (\w+)", path.read_text(), re.M)
     )
-    # Django fixes the first two; the others are the wire format and the built-in API's table of it.
+    # Django requires the first two names. The wire format and the built-in API share the others.
     doubled = {"Command", "Migration", "Audience", "Conversation", "Page", "Person"}
     assert {name for name, count in names.items() if count > 1} == doubled
 
@@ -271,7 +303,7 @@ def test_the_settings_name_our_code_by_dotted_path_alone() -> None:
 
 
 def dotted_paths(value: object) -> Iterator[str]:
-    """Yield the dotted paths of our code in a setting, nested ones included."""
+    """Yield the dotted paths of our code in a setting, including nested ones."""
     if isinstance(value, str):
         yield from [value] if value.startswith("dashboard.") else []
     elif isinstance(value, dict):

@@ -9,6 +9,13 @@ from urllib.parse import quote
 from tests.browser.more_releases import CANCELED, DRAFT
 from tests.support.processes import Running
 
+UNPLANNED_DRAFT = """SELECT page_id, audience_id, latest_version_id
+  FROM ledger_audiencerecord
+  WHERE latest_status = 'draft' AND live_version_id != '' AND archived = 0
+    AND audience_id NOT IN (SELECT audience_id FROM releases_releaseitem)
+  ORDER BY audience_id LIMIT 1 OFFSET ?"""
+"""The ids of a draft over a live version that is in no release. The parameter is its offset."""
+
 AUDIENCE = """SELECT page_id, audience_id FROM ledger_audiencerecord
   WHERE latest_status = 'draft' AND live_version_id != ''
   AND audience_id IN (SELECT audience_id FROM embedded_api_conversation)
@@ -35,7 +42,7 @@ RELEASES = {
     "finished": "New rates, named accounts",
     "canceled": CANCELED,
 }
-"""A release of the demo in each state but publishing, in which none stays: its name."""
+"""Names of the demo's releases by state. None is publishing, as no release stays so."""
 
 
 def database_of(server: Running) -> Path:
@@ -79,10 +86,14 @@ def addresses(server: Running) -> dict[str, str]:
         "page never seen": "/pages/page_nobody_saw/",
         "create page": "/pages/new/",
         "audience": audience,
+        "preview": f"{audience}preview/",
+        "page preview": f"/pages/{page_id}/preview/?width=desktop",
+        "address of the site": "/accounts/settings/site/",
         "versions": f"{audience}versions/",
         "compare": f"{audience}versions/compare/?from=live&to=latest",
         "publish": f"{audience}versions/{latest}/publish/",
         "conversation": f"/pages/{talk_page}/audiences/{talk_audience}/conversation/",
+        "reviews": "/review/",
         "releases": "/releases/",
         "releases, none found": "/releases/?q=nothing-is-called-so",
         "new release": "/releases/new/",

@@ -1,7 +1,7 @@
 """A real Chromium in front of a real server process.
 
-Nothing here touches the ORM: Playwright keeps an event loop running in the test's thread, under
-which Django refuses to. So a worker ends its browser before it goes on to a test from elsewhere.
+Nothing here touches the ORM: Playwright runs an event loop in the test's thread, and Django
+refuses to work there. So a worker ends its browser before it runs a test of another folder.
 """
 
 import os
@@ -32,7 +32,7 @@ from tests.support.publishing_service import PublishingService
 from tests.support.shared_files import made_once
 from tests.support.worker_processes import WorkerDashboard
 
-# Debian's Chromium without windows takes two thirds of the time of the one with them.
+# Debian's headless shell takes two thirds of the time of the full Chromium.
 BUILDS = (Path("/usr/bin/chromium-headless-shell"), Path("/usr/bin/chromium"))
 CHROMIUM = Path(os.environ.get("CHROMIUM_PATH") or next(filter(Path.exists, BUILDS), BUILDS[0]))
 FLAGS = [
@@ -46,29 +46,34 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # No page lives long enough to gain from compilers that optimize: some 8 % of the time.
+    # No page lives long enough to gain from optimizing compilers. Saves some 8 % of the time.
     "--js-flags=--no-opt --no-maglev",
-    # Else each tab, and each page that a tab goes to, starts a process of its own: a sixth of the
-    # time of a tab with one page.
+    # Otherwise each tab, and each page that a tab opens, starts its own process. That takes a
+    # sixth of the time of a tab with one page.
     "--renderer-process-limit=1",
-    # RenderDocument: with it, a tab that is closed while a page is on its way never ends. This list
-    # is instead of Playwright's own, of which the other three matter here.
+    # With RenderDocument, a tab that is closed while a page loads never ends. This list replaces
+    # Playwright's own, of which the other three matter here.
     "--disable-features=RenderDocument,PaintHolding,AvoidUnnecessaryBeforeUnloadCheckSync,"
     "OptimizationHints",
 ]
-# A machine on which many tests run at once takes its time.
+# Generous, because many tests run at once.
 PATIENCE_S = 30
 expect.set_options(timeout=PATIENCE_S * 1000)
 LOADING = ".htmx-request, [hx-trigger^=load]:not([data-polls], [hx-swap=none])"
 NEXT_FRAME = "new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
-"""By then what a fold's opening asks for was asked, and what moved was noted."""
+"""Resolves once an opened fold has sent its request and layout shifts were noted."""
 GIVEN_UP = ("htmx:afterRequest", "htmx:sendAbort")
-"""Noted of a request that a newer one replaced, as when letters are typed slowly. The first is
-noted of every failure, always with one that says which."""
+"""Events that htmx logs when a newer request replaces one, as when letters are typed slowly. The
+first is logged for every failure, always with another that says which."""
 JITTER = 1.2
-"""The poll of every page waits so much longer than the server says at most."""
+"""Largest factor by which the poll of a page extends the wait that the server says."""
+HIDE = """(hidden) => {
+  Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+"""As when the user goes to another tab; with false, as on the way back."""
 HAS_OWN_CLOCK = "() => '__pwClock' in window"
-"""Whether Playwright's clock was installed: that is in all tabs of a profile."""
+"""Whether Playwright's clock was installed; it then is in all tabs of a profile."""
 NOTE_ANNOUNCEMENTS = """window.announced = [];
 new MutationObserver((changes) => changes.forEach(({ target }) => {
   const region = (target.closest ? target : target.parentElement)?.closest("[role=status]");
@@ -79,7 +84,7 @@ REPORT_VIOLATIONS = """document.addEventListener("securitypolicyviolation", (eve
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip, loudly, what needs a browser where there is none; in CI that is a failure."""
+    """Without a browser, skip the tests that need one, with a message; in CI they fail."""
     for item in items:
         if not item.path.is_relative_to(Path(__file__).parent):
             continue
@@ -92,7 +97,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """The demo, once a worker, each on data of its own."""
+    """The demo, started once per worker, with its own data."""
     folder = tmp_path_factory.mktemp("demo")
     shutil.copy(made_once("demo.sqlite3", fill_as_the_demo_does), folder / "demo.sqlite3")
     add_releases(folder / "demo.sqlite3")
@@ -102,7 +107,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """One Chromium for all that a worker does here in a row."""
+    """One Chromium for all browser tests that a worker runs in a row."""
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield chromium
@@ -110,7 +115,7 @@ def browser() -> Iterator[Browser]:
 
 
 def open_page(context: BrowserContext, troubles: list[str]) -> Page:
-    """Open a tab that notes every error, violation of the policy and request to elsewhere."""
+    """Open a tab that records every error, policy violation and request to another host."""
 
     def note(line: ConsoleMessage) -> None:
         if line.type == "error" and not line.text.startswith(GIVEN_UP):
@@ -130,9 +135,9 @@ def open_page(context: BrowserContext, troubles: list[str]) -> Page:
 
 
 def settle(page: Page) -> None:
-    """Wait until every part that loads by itself, or was just asked for, is there.
+    """Wait until every part that loads by itself, or was just requested, is there.
 
-    What asks again for as long as the page is open is not waited for.
+    Doesn't wait for polls, which repeat for as long as the page is open.
     """
     page.evaluate(NEXT_FRAME)
     page.wait_for_function(f"() => !document.querySelector({LOADING!r})")
@@ -140,9 +145,9 @@ def settle(page: Page) -> None:
 
 
 def best(measure: Callable[[], float], *, below: float) -> float:
-    """Return the least of up to ten measurements, the first that is below being enough.
+    """Return the least of up to ten measurements; stop at the first that is below `below`.
 
-    The machine has other things to do, which can only make any of them larger.
+    Other load on the machine can only make a measurement larger.
     """
     least = measure()
     for _ in range(9):
@@ -153,18 +158,18 @@ def best(measure: Callable[[], float], *, below: float) -> float:
 
 
 def time_passes(page: Page) -> None:
-    """Let as much time pass on a page as lies at most between two polls.
+    """Advance a page's clock by the longest time between two polls.
 
-    It has to have a clock that the test can move, from before it was loaded.
+    The page needs a clock that the test installed before the page was loaded.
     """
-    # Here, as the pictures and the benchmarks import this module without settings.
+    # Imported here because the pictures and benchmarks import this module without settings.
     from dashboard.operations.publish_progress import MAX_POLL_INTERVAL_S
 
     page.clock.fast_forward(MAX_POLL_INTERVAL_S * JITTER * 1000)
 
 
 def until(page: Page, holds: Callable[[], object], *, patience_s: float = PATIENCE_S) -> None:
-    """Wait until something holds beyond the page, at the service say, and fail if it never does."""
+    """Wait until a condition outside the page holds, at the service say; fail if it never does."""
     end = time.monotonic() + patience_s
     while not holds():
         assert time.monotonic() < end, "it never came to hold"
@@ -173,7 +178,7 @@ def until(page: Page, holds: Callable[[], object], *, patience_s: float = PATIEN
 
 @pytest.fixture
 def troubles() -> list[str]:
-    """What went wrong in the browser; a test that expects some takes them out."""
+    """Errors in the browser. A test that expects some removes them."""
     return []
 
 
@@ -192,10 +197,10 @@ def new_profile(browser: Browser, url: str, **options: Any) -> BrowserContext:
 
 
 class ReusedProfile:
-    """A profile at one address, emptied after each test.
+    """A profile at one address, cleared after each test.
 
-    A new one would start a process and load and compile all scripts, a quarter of a second of
-    processor time for each test. Its scripts and styles stay in its cache.
+    A new profile would start a process and load and compile all scripts, which takes a quarter of
+    a second of processor time per test. This one keeps scripts and styles in its cache.
     """
 
     def __init__(
@@ -206,9 +211,9 @@ class ReusedProfile:
         self._context: BrowserContext | None = None
 
     def open(self) -> BrowserContext:
-        """Return the profile, with one tab that keeps its process running.
+        """Return the profile, with a tab that keeps its process running.
 
-        A clock that tests move starts at the present again.
+        A clock that tests move is reset to the present.
         """
         if self._context is None:
             self._context = new_profile(self._browser, self._url, **self._options)
@@ -219,9 +224,9 @@ class ReusedProfile:
         return self._context
 
     def empty(self) -> None:
-        """Close the tabs of a test and forget who was logged in and what was allowed.
+        """Close the tabs of a test and clear its logins and permissions.
 
-        A clock that the test installed can't be taken out again: such a profile is given up.
+        A clock that the test installed can't be removed, so such a profile is closed.
         """
         context = self.open()
         ours, *tabs = context.pages
@@ -242,7 +247,7 @@ def reused_profile(browser: Browser, server: Running) -> ReusedProfile:
 
 @pytest.fixture
 def context(reused_profile: ReusedProfile, troubles: list[str]) -> Iterator[BrowserContext]:
-    """An empty profile at the demo's address; the test fails on any trouble left."""
+    """An empty profile at the demo's address. The test fails if any trouble is left."""
     yield reused_profile.open()
     reused_profile.empty()
     assert troubles == []
@@ -250,7 +255,6 @@ def context(reused_profile: ReusedProfile, troubles: list[str]) -> Iterator[Brow
 
 @pytest.fixture
 def page(context: BrowserContext, troubles: list[str]) -> Page:
-    """A tab."""
     return open_page(context, troubles)
 
 
@@ -283,9 +287,9 @@ def plain_page(reused_profile_without_scripts: ReusedProfile) -> Iterator[Page]:
 
 @pytest.fixture
 def lone_page(browser: Browser, server: Running, troubles: list[str]) -> Iterator[Page]:
-    """A tab in a profile of its own, to be taken offline.
+    """A tab in its own profile, to be taken offline.
 
-    Tabs of one process get the event that it is online again before each of them is.
+    Tabs of one process get the event for being online again before each of them is online.
     """
     with new_profile(browser, server.url) as context:
         yield open_page(context, troubles)
@@ -293,7 +297,7 @@ def lone_page(browser: Browser, server: Running, troubles: list[str]) -> Iterato
 
 
 def token(context: BrowserContext) -> str:
-    """Return what a form of a profile sends against forgery."""
+    """Return the CSRF token of a profile."""
     return next(cooky["value"] for cooky in context.cookies() if cooky["name"].endswith("_csrf"))
 
 
@@ -303,10 +307,10 @@ def end_session(context: BrowserContext) -> None:
 
 
 def sign_in(context: BrowserContext, name: str = "demo") -> None:
-    """Give a profile the session of one of the demo's accounts; their passwords are their names.
+    """Sign in to one of the demo's accounts, whose passwords are their names.
 
-    To render two pages for it takes half a second of processor time: whoever is about the form
-    fills it.
+    Uses requests, as rendering the two pages takes half a second of processor time. Tests of the
+    form itself fill it in.
     """
     context.request.get("/accounts/login/")
     form = {"username": name, "password": name, "csrfmiddlewaretoken": token(context)}
@@ -315,13 +319,13 @@ def sign_in(context: BrowserContext, name: str = "demo") -> None:
 
 
 SESSIONS: WeakKeyDictionary[BrowserContext, dict[str, Any]] = WeakKeyDictionary()
-"""The cookies that each profile got with the sessions of its accounts, by their names."""
+"""Session cookies of each profile by account name."""
 
 
 def log_in(page: Page, name: str = "demo", *, to: str = "/") -> Page:
-    """Open an address as one of the demo's accounts.
+    """Open an address as a user of the demo.
 
-    A profile that is reused takes the session that it got before, unless a test has ended it.
+    A reused profile reuses its earlier session, unless a test has ended it.
     """
     sessions = SESSIONS.setdefault(page.context, {})
     if name in sessions:
@@ -337,7 +341,7 @@ def log_in(page: Page, name: str = "demo", *, to: str = "/") -> Page:
 
 
 def confirm(page: Page, name: str = "demo") -> Page:
-    """Type the password anew: for five minutes, the pages that change how one signs in are open."""
+    """Enter the password again, which opens the pages of sign-in settings for five minutes."""
     page.goto("/accounts/again/")
     page.get_by_label("Password").fill(name)
     page.get_by_role("button", name="Confirm").click()
@@ -347,7 +351,7 @@ def confirm(page: Page, name: str = "demo") -> Page:
 
 @pytest.fixture
 def service() -> PublishingService:
-    """A service of one test, whose way of responding the test decides."""
+    """The service of one test, which decides how it responds."""
     return PublishingService()
 
 
@@ -361,7 +365,7 @@ def services() -> ManyServices:
 def services_dashboard(
     services: ManyServices, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[WorkerDashboard]:
-    """A dashboard before these services, once a worker of the suite."""
+    """A dashboard in front of these services, one per worker."""
     with over_http(services) as url:
         dashboard = WorkerDashboard(tmp_path_factory.mktemp("services"), url)
         dashboard.prepare()
@@ -370,24 +374,24 @@ def services_dashboard(
 
 @pytest.fixture(scope="session")
 def running(services_dashboard: WorkerDashboard) -> Iterator[Running]:
-    """The server of that dashboard; no worker runs."""
+    """The server of that dashboard, without a worker process."""
     with services_dashboard.started() as started:
         yield started
 
 
 @pytest.fixture(scope="package")
 def services_profile(browser: Browser, running: Running) -> ReusedProfile:
-    """The profile of tests with a service of their own."""
+    """The profile of tests with their own service."""
     return ReusedProfile(browser, running.url)
 
 
 @pytest.fixture(scope="package")
 def services_profile_with_clock(browser: Browser, running: Running) -> ReusedProfile:
-    """The same, of tests that move the clock of a page."""
+    """The same, for tests that move the clock of a page."""
     return ReusedProfile(browser, running.url, has_clock=True)
 
 
 @pytest.fixture
 def at(services: ManyServices, service: Answer) -> Places:
-    """Where the test's own service is found."""
+    """The addresses of the test's own service."""
     return services.add(service)

@@ -1,4 +1,4 @@
-"""Looks of a page, and what is wrong with its shape."""
+"""Themes and widths of a page, and problems with its layout."""
 
 from itertools import pairwise
 from typing import Literal
@@ -13,8 +13,13 @@ Look = tuple[Literal["light", "dark"], int]
 MAX_SHIFT = 0.02
 
 NOTE_SHIFTS = """window.shift = 0;
+window.shifted = [];
 window.noteShifts = (entries) => {
-  for (const entry of entries) if (!entry.hadRecentInput) window.shift += entry.value;
+  for (const { hadRecentInput, value, sources } of entries) {
+    if (hadRecentInput) continue;
+    window.shift += value;
+    window.shifted.push(...sources.map(({ node }) => node?.outerHTML?.slice(0, 80) ?? node?.data));
+  }
 };
 window.shifts = new PerformanceObserver((list) => noteShifts(list.getEntries()));
 window.shifts.observe({ type: "layout-shift", buffered: true });"""
@@ -23,12 +28,12 @@ OUTLINE = "[...document.querySelectorAll('main :is(h1, h2, h3, h4)')].map((h) =>
 
 
 def wrong_with(page: Page, width: int, where: str = WHOLE) -> list[str]:
-    """Return what axe, the outline and the width have against a page, or what opened there."""
+    """Return problems with accessibility, outline and width of a page, or of a part of it."""
     return barriers(page, where) + wrong_in_shape(page, width)
 
 
 def wrong_in_shape(page: Page, width: int) -> list[str]:
-    """Return what the outline and the width have against a page."""
+    """Return problems with the outline and the width of a page."""
     outline = page.evaluate(OUTLINE)
     levels = outline.count(1)
     matching = [] if levels == 1 else [f"headings of the first level: {levels}"]

@@ -1,6 +1,6 @@
 """The README's pictures, taken from a fresh demo: `uv run python -m tests.browser.pictures`.
 
-Names after it limit it to some: `… tests.browser.pictures publish compare`.
+Arguments name the pictures to take: `… tests.browser.pictures publish compare`.
 """
 
 import sys
@@ -20,16 +20,16 @@ FOLDER = BASE_DIR / ".github"
 
 @dataclass(frozen=True)
 class Picture:
-    """What is shown, and on what.
+    """A picture of a page.
 
-    `steps` are followed from the address: names of links, or CSS selectors that begin with `css:`.
+    `steps` start at the address: names of links, or CSS selectors that begin with `css:`.
     """
 
     name: str
     address: str
     steps: tuple[str, ...] = ()
     shows: str = "main"
-    """A selector of what is on it, to be waited for."""
+    """Selector of an element to wait for."""
     width: int = 1280
     height: int = 800
     scheme: Literal["light", "dark"] = "light"
@@ -55,12 +55,14 @@ PICTURES = (
     Picture("publish", CHANGED, (*LIVE, "css:.text-panel a.primary"), "dialog[open] form"),
     Picture("roll-back", "/pages/?q=fleet+telematics", ROLL_BACK, "dialog[open] form"),
     Picture("notifications", "/", ("css:.bar [popovertarget=notices]",), "#notices .notice"),
+    Picture("review", "/review/", ("css:main .head .primary",), ".diff-text, #desk, main h1"),
+    Picture("preview", CHANGED, (*LIVE, "Preview"), "#texts-h"),
     Picture("compare", "/pages/?q=fleet+telematics", COMPARE, "#compare-text"),
 )
 
 
 def take(browser: Browser, base_url: str, picture: Picture) -> Path:
-    """Log in, go there, and save what is seen."""
+    """Log in, follow the steps and save a screenshot."""
     context = browser.new_context(
         base_url=base_url,
         viewport={"width": picture.width, "height": picture.height},
@@ -85,7 +87,7 @@ def take(browser: Browser, base_url: str, picture: Picture) -> Path:
 
 
 def main(names: list[str]) -> None:
-    """Take them all, or those of these names."""
+    """Take all pictures, or the named ones."""
     FOLDER.mkdir(exist_ok=True)
     chosen = [picture for picture in PICTURES if not names or picture.name in names]
     with TemporaryDirectory() as folder, demo(Path(folder)) as running, sync_playwright() as tools:

@@ -1,4 +1,4 @@
-"""Two people: one asks for the approval of a version, the other one gives it, and it goes live."""
+"""One person requests approval of a version, another approves it, and it goes live."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.addresses import execute
+from tests.browser.addresses import UNPLANNED_DRAFT, execute
 from tests.browser.barriers import barriers
 from tests.browser.conftest import new_profile, settle, sign_in, token
 from tests.browser.planned import see_releases_end
@@ -16,11 +16,6 @@ from tests.support.processes import Running
 # With scripts or without.
 pytestmark = pytest.mark.matrix(cells=1)
 RULE = "/accounts/settings/approvals/"
-DRAFT = """SELECT page_id, audience_id, latest_version_id
-  FROM ledger_audiencerecord
-  WHERE latest_status = 'draft' AND live_version_id != '' AND archived = 0
-    AND audience_id NOT IN (SELECT audience_id FROM releases_releaseitem)
-  ORDER BY audience_id LIMIT 1 OFFSET ?"""
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["with scripts", "without scripts"])
@@ -33,7 +28,7 @@ def has_scripts(request: pytest.FixtureRequest) -> bool:
 def profiles(
     browser: Browser, server: Running, has_scripts: bool
 ) -> Iterator[dict[str, BrowserContext]]:
-    """The profile of the publisher who asks, and the administrator's, with the rule on."""
+    """Profiles of the requesting publisher and of the administrator, with the rule on."""
     names = ("publisher", "demo")
     profiles = {
         name: new_profile(browser, server.url, java_script_enabled=has_scripts) for name in names
@@ -50,13 +45,13 @@ def profiles(
 
 @pytest.fixture(scope="module")
 def people(profiles: dict[str, BrowserContext]) -> dict[str, Page]:
-    """A tab of each of them."""
+    """A tab for each of them."""
     return {name: profile.new_page() for name, profile in profiles.items()}
 
 
 @contextmanager
 def _what_is_scheduled_stays_so(server: Running) -> Iterator[None]:
-    """Schedule again what the rule has held: other tests look at it."""
+    """Schedule again what the rule has held, because other tests look at it."""
     columns = ("state", "hold_kind", "held_at", "hold_reason", "wake_at")
     scheduled = f"SELECT {', '.join(columns)}, id FROM releases_release WHERE state = 'scheduled'"
     before = execute(server, scheduled)
@@ -67,9 +62,9 @@ def _what_is_scheduled_stays_so(server: Running) -> Iterator[None]:
 
 
 def _set_rule(profile: BrowserContext, value: str) -> None:
-    """Turn the rule on or off; the demo's schedule, which it holds, is confirmed.
+    """Turn the rule on or off, and confirm that it holds the demo's scheduled release.
 
-    The page after it is loaded, too: then the words of all buttons follow it at once.
+    Also loads the next page: all buttons then show the rule's words at once.
     """
     form = {"is_on": value, "covers_publishing": "on", "days": "7", "confirmed": "on"}
     form |= {"csrfmiddlewaretoken": token(profile)}
@@ -80,13 +75,13 @@ def _set_rule(profile: BrowserContext, value: str) -> None:
 @pytest.fixture
 def publish_url(server: Running, has_scripts: bool) -> str:
     """The address where a draft of the sample is published."""
-    [ids] = execute(server, DRAFT, 0 if has_scripts else 1)
+    [ids] = execute(server, UNPLANNED_DRAFT, 0 if has_scripts else 1)
     page_id, audience_id, version_id = (quote(part, safe="") for part in ids)
     return f"/pages/{page_id}/audiences/{audience_id}/versions/{version_id}/publish/"
 
 
 def ask(page: Page, publish_url: str, note: str) -> str:
-    """Ask for the approval of a version; return the address of the request."""
+    """Request approval of a version; return the address of the request."""
     if not page.url.endswith(publish_url):
         page.goto(publish_url)
     page.locator("#pub-note").fill(note)
@@ -98,11 +93,11 @@ def ask(page: Page, publish_url: str, note: str) -> str:
 
 
 def publish_version(page: Page) -> str:
-    """Return the number that the dialog asks for."""
+    """Type the number that the dialog asks for, and return it."""
     return (page.locator("label[for=pub-number]").text_content() or "").split()[1]
 
 
-def test_one_person_asks_and_another_one_approves(
+def test_one_person_requests_and_another_approves(
     people: dict[str, Page], publish_url: str, has_scripts: bool, server: Running
 ) -> None:
     publisher, demo = people["publisher"], people["demo"]
@@ -111,8 +106,8 @@ def test_one_person_asks_and_another_one_approves(
     assert not has_scripts or barriers(publisher) == []
     request_url = ask(publisher, publish_url, "Prices from finance")
     demo.goto("/")
-    waiting = demo.locator("#approvals li", has_text="Publish version").first
-    waiting.get_by_role("link", name="Review").click()
+    path = request_url.removeprefix(server.url)
+    demo.locator(f'#approvals li a[href="{path}"]', has_text="Review").click()
     expect(demo).to_have_url(request_url)
     expect(demo.get_by_text("Prices from finance")).to_be_visible()
     expect(demo.get_by_text("nothing has changed since the request")).to_be_visible()

@@ -1,4 +1,4 @@
-"""By keyboard alone: the main path, and on each of its pages the focus goes as one reads."""
+"""By keyboard alone: the main path, with the focus in reading order on each page."""
 
 import re
 from typing import Any
@@ -13,7 +13,7 @@ from tests.support.matrix import sampled
 from tests.support.processes import Running
 
 FARTHEST = 400
-"""Presses of Tab; a page that needs more has no end."""
+"""Most presses of Tab that a page may need."""
 STOPS = """() => {
   const stops = ["a[href]", "button", "input:not([type=hidden])", "select", "textarea", "summary",
     "[tabindex='0']"];
@@ -21,7 +21,7 @@ STOPS = """() => {
     (each) => each.checkVisibility({ visibilityProperty: true }) && each.tabIndex >= 0
       && (each.type !== "radio" || each.checked));
 }"""
-# A poll meanwhile puts a new row in the place of the old one, with the same id.
+# A poll may meanwhile replace a row by a new one with the same id.
 WHERE = """() => {
   const at = document.activeElement;
   if (at === document.body) return null;
@@ -59,7 +59,7 @@ PAGES = (
 
 
 def walk(page: Page) -> list[dict[str, Any]]:
-    """Press Tab from the top of a page to its end; return where the focus was."""
+    """Press Tab from the top of a page to its end; return each element that had the focus."""
     page.evaluate(STOPS)
     matching: list[dict[str, Any]] = []
     for _ in range(FARTHEST):
@@ -71,10 +71,10 @@ def walk(page: Page) -> list[dict[str, Any]]:
     raise AssertionError(f"no end after {FARTHEST} presses, at {matching[-1]['html']}")
 
 
-def test_the_focus_goes_as_one_reads_and_is_seen(
+def test_focus_follows_reading_order_and_is_visible(
     page: Page, server: Running, pytestconfig: pytest.Config
 ) -> None:
-    """A third of the pages in a run."""
+    """A run takes a third of the pages."""
     wrong: dict[str, dict[str, object]] = {}
     pages = addresses(server)
     names = sampled(PAGES, pytestconfig, turn=0, of=3)
@@ -99,7 +99,7 @@ def test_the_focus_goes_as_one_reads_and_is_seen(
 
 
 def tab_to(page: Page, name: str) -> None:
-    """Press Tab until what has that name has the focus."""
+    """Press Tab until the element with that name has the focus."""
     for _ in range(FARTHEST):
         page.keyboard.press("Tab")
         message = "(document.activeElement.ariaLabel ?? document.activeElement.innerText).trim()"
@@ -109,7 +109,7 @@ def tab_to(page: Page, name: str) -> None:
 
 
 def go_down_to(page: Page, rows: str) -> None:
-    """Press J until one of those rows has the focus: others may come before them."""
+    """Press J until one of those rows has the focus; others may come first."""
     for _ in range(FARTHEST):
         page.keyboard.press("j")
         if page.locator(f":is({rows}):is(:focus, :has(:focus))").count():

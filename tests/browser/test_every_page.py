@@ -1,4 +1,4 @@
-"""Every page in both themes and at four widths: light, whole, still, and readable by all."""
+"""Every page in both themes and at four widths: weight, overflow, shifts and accessibility."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,25 +24,29 @@ ASKS_LATER = {"find": 1, "audience": 1, "versions": 1}
 ASKS_LATER |= {"audiences": 1, "audiences filtered": 1, "changed view": 1}
 OWN_FILES = {
     "notification settings": 1,
-    "create page": 1,
+    "create page": 2,
+    "preview": 3,
+    "page preview": 3,
     "release to schedule": 1,
     "releases": 1,
     "releases, none found": 1,
-    "approval": 2,
+    "approval": 4,
+    "operation done": 2,
+    "operation unknown": 2,
 }
-OWN_FILES |= {f"release {state}": 2 for state in RELEASES}
+OWN_FILES |= {f"release {state}": 4 for state in RELEASES}
 ASKS_LATER |= OWN_FILES
-for shared in ("audience", "versions", "conversation", "publish", "approval"):
+for shared in ("audience", "versions", "conversation", "preview", "publish", "approval"):
     ASKS_LATER[shared] = ASKS_LATER.get(shared, 0) + 1
 for state in RELEASES:
     ASKS_LATER[f"release {state}"] += 1
-"""Requests of a page that is there: people are searched once all else was found, the changes that
-wait in the conversation are counted beside its tab, and rows in progress are polled. Some have a
-script or styles of their own, which other pages need not load. Those that users share report
-themselves."""
+"""Extra requests of pages. People are searched after all else, the changes that wait in the
+conversation are counted beside its tab, and rows in progress are polled. Some pages have their own
+script or styles, which other pages don't load. Pages that several users may have open report
+presence."""
 SHIFT = "() => { noteShifts(window.shifts.takeRecords()); return window.shift; }"
 OPENED = "dialog[open], details[open], :popover-open, #person"
-"""What is open over a page or within it; the colours of the page itself were looked at before."""
+"""What is open over or within a page; the page's own colours were checked before."""
 
 
 @pytest.fixture(scope="module")
@@ -85,26 +89,27 @@ def test_every_page_is_light_and_whole(
         for place, name in enumerate(names):
             troubles.clear()
             page.set_viewport_size({"width": width, "height": 800})
-            # The password form was the first page, and loaded all that pages share.
+            # The password form was the first page, and loaded the files that all pages share.
             with weighed(page, name) as second:
                 page.goto(at[name])
                 settle(page)
                 shift = page.evaluate(SHIFT)
-            # The browser itself notes an answer of 404.
-            options = [
+            # The browser itself logs a 404.
+            problems = [
                 trouble for trouble in troubles if "404" not in trouble or name not in NOT_THERE
             ]
-            options += [f"shifts by {shift:.3f}"] if shift > MAX_SHIFT else []
+            if shift > MAX_SHIFT:
+                problems += [f"shifts by {shift:.3f}", *page.evaluate("window.shifted")]
             more = second.requests - SECOND_REQUESTS - ASKS_LATER.get(name, 0)
             is_heavy = second.kb > SECOND_KB or more > 0 or second.visits > VISITS
-            options += [second.summary] if is_heavy else []
-            options += moving(page) + wrong_in_shape(page, width)
-            # It takes as long as all else that a page is looked at for: every fourth page in a run.
-            options += barriers(page) if exhaustive or place % 4 == 0 else []
+            problems += [second.summary] if is_heavy else []
+            problems += moving(page) + wrong_in_shape(page, width)
+            # axe takes as long as all other checks together: a run uses it on every fourth page.
+            problems += barriers(page) if exhaustive or place % 4 == 0 else []
             for mode in MODES if exhaustive else [MODES[place % len(MODES)]]:
-                options += mode(page)
-            if options:
-                wrong[name] = options
+                problems += mode(page)
+            if problems:
+                wrong[name] = problems
     assert wrong == {}
 
 
@@ -128,7 +133,7 @@ def test_all_that_opens_is_readable(
     troubles: list[str] = []
     _, width = look
     there = layers(server)
-    # A quarter of them in a run.
+    # A run takes a quarter of them.
     names = sampled(there, request.config, turn=LOOKS.index(look), of=4 * len(LOOKS))
     with seen_in(look, profile, troubles) as page:
         for name in names:
@@ -138,7 +143,7 @@ def test_all_that_opens_is_readable(
             page.goto(address)
             settle(page)
             open_it(page)
-            # A page without folds is looked at whole.
+            # A page without folds is checked as a whole.
             where = OPENED if page.locator(OPENED).count() else WHOLE
             matching = [*troubles, *wrong_with(page, width, where)]
             if matching:

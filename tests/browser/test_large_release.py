@@ -1,7 +1,7 @@
-"""An operator publishes many versions, the power fails in the middle, and takes them back.
+"""An operator publishes many versions, power fails halfway, and they are rolled back.
 
-Thirty in a run, as of more than 25 the number has to be typed; a hundred with `--exhaustive`. The
-service rejects three versions and never responds to one. The dashboard has a real worker.
+A run takes 26 versions, because above 25 the number must be typed; `--exhaustive` takes a hundred.
+The service rejects three versions and never responds to one. The dashboard has a real worker.
 """
 
 import re
@@ -25,14 +25,14 @@ from tests.support.release_service import PublishingAudiences, responds
 TIMEOUT_S = 3
 ROWS_SHOWN = 50
 RUN_MS = 120_000
-"""A worker reads the service every five seconds, and each release several times."""
+"""A worker reads the service every five seconds, and several times for each release."""
 
 
 class FailingAudiences(PublishingAudiences):
-    """Rejects three versions, hangs on one, and holds another one back until the power is cut.
+    """Rejects three versions, hangs on one, and holds back another until the power is cut.
 
-    The list has the latest audience first, and so does the release: the audience in the middle is
-    held back, one before it is rejected.
+    The list and the release have the latest audience first. The audience in the middle is held
+    back; one before it is rejected.
     """
 
     def __init__(self, count: int) -> None:
@@ -46,12 +46,12 @@ class FailingAudiences(PublishingAudiences):
 
     @property
     def live_count(self) -> int:
-        """How many go live."""
+        """How many versions go live."""
         return self.count - len(self.rejected) - 1
 
     @property
     def left_out(self) -> list[str]:
-        """What a rollback says of the others."""
+        """What a rollback says about the others."""
         failed = [f"Name of {item}: It failed, so nothing changed." for item in self.rejected]
         return [*failed, f"Name of {self.hangs}: Left out until its outcome is known."]
 
@@ -64,7 +64,7 @@ class FailingAudiences(PublishingAudiences):
         raise httpx.ReadError("closed")
 
     def hold_back(self, service: PublishingAudiences, key: Key, version_id: str) -> httpx.Response:
-        """Publish a version, and respond when there is no client any more."""
+        """Publish a version, and respond after the client has gone."""
         response = httpx.Response(200, json=self.carry_out(key, version_id))
         self.is_cut.wait(PATIENCE_S)
         return response
@@ -77,7 +77,7 @@ class FailingAudiences(PublishingAudiences):
 
 
 class PoweredDashboard(Dashboard):
-    """A dashboard with a worker, both of which can be killed and started again at their address."""
+    """A dashboard with a worker. Both can be killed and restarted at their address."""
 
     def __init__(self, folder: Path, service_url: str, stack: ExitStack) -> None:
         super().__init__(folder, service_url, timeout_s=PATIENCE_S)
@@ -89,7 +89,7 @@ class PoweredDashboard(Dashboard):
         return self.stack.enter_context(self.started(port=self.port, has_worker=True))
 
     def lose_power(self) -> None:
-        """Kill everything and start it again a minute later, by the clock of the database."""
+        """Kill everything and restart it a minute later, by the database's clock."""
         self.running.kill()
         self.lets_a_minute_pass()
         self.env["SERVICE_TIMEOUT_S"] = str(TIMEOUT_S)
@@ -99,7 +99,7 @@ class PoweredDashboard(Dashboard):
 @pytest.fixture
 def service(pytestconfig: pytest.Config) -> FailingAudiences:
     """A service with many audiences, each with a draft over a live version."""
-    return FailingAudiences(100 if pytestconfig.getoption("exhaustive") else 30)
+    return FailingAudiences(100 if pytestconfig.getoption("exhaustive") else 26)
 
 
 @pytest.fixture
@@ -111,14 +111,14 @@ def dashboard(service: FailingAudiences, tmp_path: Path) -> Iterator[PoweredDash
 
 @pytest.fixture
 def operator(browser: Browser, dashboard: PoweredDashboard) -> Iterator[BrowserContext]:
-    """A profile that is logged in there."""
+    """A profile logged in to that dashboard."""
     with new_profile(browser, dashboard.running.url) as context:
         sign_in(context, "root")
         yield context
 
 
 def select_all(page: Page, count: int) -> None:
-    """Select all audiences in their list, and open the board of a release of them."""
+    """Select all audiences in their list, and open the board of a release with them."""
     page.goto("/pages/page_1/")
     page.goto("/audiences/")
     page.get_by_label("Select all rows shown").check()
@@ -154,7 +154,7 @@ def test_a_large_release_survives_a_power_cut(
     dashboard.lose_power()
     service.is_cut.set()
     see_the_result(page, service)
-    troubles.clear()  # The browser notes each request that got no response.
+    troubles.clear()  # The browser logs each request without a response.
     roll_back(page, service)
     assert set(service.live_numbers.values()) == {1}
     keys = service.operation_keys
@@ -163,7 +163,7 @@ def test_a_large_release_survives_a_power_cut(
 
 
 def see_half_sent(page: Page, service: FailingAudiences) -> None:
-    """See the progress of a running release without loading it again."""
+    """See the progress of a running release without reloading the page."""
     page.evaluate("window.isSamePage = true")
     sent = f"{service.count // 2} of {service.count} sent"
     expect(page.locator("#progress-h")).to_contain_text(sent, timeout=RUN_MS)
@@ -175,7 +175,7 @@ def see_half_sent(page: Page, service: FailingAudiences) -> None:
 
 
 def see_the_result(page: Page, service: FailingAudiences) -> None:
-    """See the release end on the same page, and what it ended in."""
+    """See the release end on the same page, with its result."""
     live, count = service.live_count, service.count
     heading = page.get_by_role("heading", name=f"{live} of {count} went live")
     expect(heading).to_be_visible(timeout=RUN_MS)
@@ -198,9 +198,9 @@ def see_the_result(page: Page, service: FailingAudiences) -> None:
 
 
 def roll_back(page: Page, service: FailingAudiences) -> None:
-    """Take back what went live, see what is left out, and see it on the release itself."""
+    """Roll back what went live, see what is left out, and see the rollback on the release."""
     title, live = page.locator("h1").inner_text(), service.live_count
-    # Without a name of its own it is called by its versions and when it was created.
+    # Without a name, its title is its versions and when it was created.
     name = title.partition(",")[0]
     possible = f"{live} of {live} live versions can be rolled back."
     expect(page.get_by_text(possible)).to_be_visible()

@@ -24,8 +24,8 @@ def roots(
     services_dashboard: WorkerDashboard,
     troubles: list[str],
 ) -> Iterator[BrowserContext]:
-    """A profile of root, who has read all notifications; the test can move its clock."""
-    # No worker has notified anyone of what other tests did.
+    """A profile of root, with all notifications read and a clock that the test can move."""
+    # Drop the events of other tests, as no worker has handled them.
     services_dashboard.execute("UPDATE notifications_event SET wake_at = NULL")
     context = services_profile_with_clock.open()
     page = log_in(open_page(context, troubles), "root", to=LIST)
@@ -35,7 +35,7 @@ def roots(
     page.close()
     yield context
     services_profile_with_clock.empty()
-    # The browser itself notes the rejection of the publish.
+    # The browser itself logs the rejection of the publish.
     assert [line for line in troubles if "422" not in line] == []
 
 
@@ -75,7 +75,7 @@ def test_a_failure_in_another_tab_makes_the_bell_count(
     expect(page.locator("main .notice").first).not_to_contain_text("New")
 
 
-def test_one_is_marked_as_read_where_it_stands(page: Page) -> None:
+def test_one_notice_is_marked_as_read_in_place(page: Page) -> None:
     log_in(page, "publisher", to=LIST)
     unread = page.locator("main .notice.unread")
     count = unread.count()

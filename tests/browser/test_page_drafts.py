@@ -1,4 +1,4 @@
-"""A whole page, typed by keys alone: with scripts or without, and with the session ended."""
+"""A whole page, typed by keyboard alone: with scripts or without, and after the session ended."""
 
 from collections.abc import Callable
 
@@ -36,21 +36,21 @@ def has_scripts(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture
 def typed_page(request: pytest.FixtureRequest, has_scripts: bool) -> Page:
-    """A tab in which scripts run or not."""
+    """A tab with scripts or without."""
     page: Page = request.getfixturevalue("page" if has_scripts else "plain_page")
     return page
 
 
 @pytest.fixture
 def rows(pytestconfig: pytest.Config) -> Rows:
-    """How many rows a whole page has: two of a kind, and more with --exhaustive."""
+    """Number of rows of a whole page: two of each kind, or more with --exhaustive."""
     return ALL_ROWS if pytestconfig.getoption("exhaustive") else Rows()
 
 
 def write_whole(
     page: Page, name: str, rows: Rows, choose: Callable[[Page], None] = choose_header_action
 ) -> None:
-    """Fill the whole form, from its first field to its last."""
+    """Fill in the whole form, from its first field to its last."""
     write_basics(page, name)
     write_actions(page, rows)
     choose(page)
@@ -61,7 +61,7 @@ def write_whole(
 
 
 def choose_once_it_is_looked_at(page: Page) -> None:
-    """Ask for the list of the actions typed, as no script makes it, and choose the second."""
+    """Refresh the list of the actions, as no script does it, and choose the second."""
     tab_to(page, "button[name=rows][value=refresh]", back=True)
     page.keyboard.press("Enter")
     page.locator("option[value='act-b']").wait_for(state="attached")
@@ -81,7 +81,7 @@ def create(page: Page, name: str, rows: Rows) -> None:
 
 
 def save_all_but_metadata(page: Page, name: str, rows: Rows) -> None:
-    """Save a draft as the form does that all of it was typed into."""
+    """Save a draft as the form does after all fields but the metadata were typed."""
     form = page.evaluate(
         "Object.fromEntries(new FormData(document.querySelector('[data-page-form]')))"
     )
@@ -90,7 +90,7 @@ def save_all_but_metadata(page: Page, name: str, rows: Rows) -> None:
 
 
 def ask_for_rows(page: Page, button: str) -> Route:
-    """Press a button of the rows, and return its request, kept from its answer."""
+    """Press a button of the rows, and return its request, which is held back."""
     held: list[Route] = []
 
     def hold(route: Route) -> None:
@@ -110,7 +110,7 @@ def field(page: Page, field_id: str) -> Locator:
 
 
 def sign_in_again(page: Page, name: str = "demo") -> None:
-    """Fill the log-in that stands in the way; the form before it asks for a name, too."""
+    """Fill in the login page. The wait matters, as the form before it has a name field, too."""
     page.wait_for_url("**/accounts/login/**")
     page.get_by_label("Username", exact=True).fill(name)
     page.get_by_label("Password").fill(name)
@@ -209,10 +209,10 @@ def test_a_check_disturbs_neither_typing_nor_the_focus(page: Page) -> None:
     expect(page.get_by_label("Context")).to_be_focused()
 
 
-def test_lengths_and_previews_follow_the_typing(page: Page) -> None:
+def test_previews_and_findings_follow_the_typing(page: Page) -> None:
     log_in(page, to=NEW)
     type_at(page, "metadata.title", "Eight ch")
-    expect(page.locator("#previews")).to_contain_text("title 8, description 0 characters")
+    expect(page.locator("#previews")).to_contain_text("Title 72 of 600 px")
     expect(page.locator("[id='metadata.title']")).to_be_focused()
 
 
@@ -249,7 +249,7 @@ MOVES = {
     "Remove action 1": ["in 2"],
     "Remove action 2": ["in 1"],
 }
-"""What two actions then hold, by the button: of five buttons, a run presses two."""
+"""Texts of two actions after each button. A run presses two of the five buttons."""
 
 
 def test_text_typed_while_rows_move_stays_with_its_row(
@@ -279,8 +279,8 @@ def test_text_typed_while_rows_move_stays_with_its_row(
 
 
 SECOND = {"Remove action 2": (2, 0), "Add a group": (3, 1), "Move action 1 down": (3, 0)}
-"""How many actions and groups there are in the end, by the button that is pressed second:
-one of them in a run."""
+"""Number of actions and groups at the end, by the button that is pressed second. A run presses one
+of them."""
 
 
 def test_a_row_button_waits_for_the_response_of_another(
@@ -398,4 +398,4 @@ def test_a_form_too_large_to_send_is_kept(page: Page, troubles: list[str]) -> No
     field(page, "pageContext").fill("Short")
     page.get_by_role("button", name="Create page").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Too large")
-    troubles.clear()  # The browser notes an answer of 413.
+    troubles.clear()  # The browser logs a 413.

@@ -1,4 +1,4 @@
-"""The palette and the keys: everything is a few keys away, and nothing is in the way."""
+"""The palette and the keyboard shortcuts: everything is a few keys away."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -12,7 +12,7 @@ from tests.support.processes import Running
 FIELD = "#palette-q"
 CHOSEN = "#palette [aria-selected=true]"
 LIGHT = "/accounts/settings/"
-"""A page that costs little."""
+"""A page that is cheap to load."""
 NOTE_RESPONSE = "addEventListener('htmx:afterRequest', () => { window.hasResponse = true; })"
 
 
@@ -23,7 +23,7 @@ def open_palette(page: Page) -> None:
 
 
 def find(page: Page, words: str) -> None:
-    """Type, and wait for all that is found: an answer to fewer letters may come before."""
+    """Type and wait for the results of all letters; those of fewer letters may come first."""
     page.keyboard.type(words)
     expect(page.locator(f"#palette [data-words='{words}'] [aria-selected=true]")).to_be_visible()
     expect(page.locator("#palette-people")).not_to_contain_text("Searching")
@@ -34,7 +34,7 @@ def id_of_an_audience(server: Running) -> str:
 
 
 def visit_an_audience(page: Page, server: Running) -> str:
-    """Log in at an audience; return its id."""
+    """Log in, open an audience and return its id."""
     log_in(page, to=addresses(server)["audience"])
     return page.url.rstrip("/").rsplit("/", 1)[1]
 
@@ -62,7 +62,7 @@ def test_a_pasted_id_and_enter_land_on_the_audience(page: Page, server: Running)
     log_in(page, to=LIGHT)
     page.keyboard.press("Control+k")
     page.locator(FIELD).fill(audience_id)
-    # At once: before any list has come, and so without one.
+    # At once, before any results have arrived.
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(rf"/audiences/{audience_id}/$"))
 
@@ -99,7 +99,7 @@ def test_the_number_of_results_is_announced_and_people_follow(page: Page) -> Non
 
 
 def hold(route: Route, held: list[Route]) -> None:
-    """Keep a request from its answer."""
+    """Hold back a request."""
     held.append(route)
 
 
@@ -168,7 +168,7 @@ def test_enter_before_the_results_opens_the_first_of_them(page: Page) -> None:
 def test_enter_that_ends_an_input_method_opens_nothing(page: Page) -> None:
     log_in(page)
     open_palette(page)
-    # As Safari sends it: after the composition, and marked by the key code alone.
+    # Safari sends it after the composition, and only its key code marks it.
     was_prevented = page.locator(FIELD).evaluate(
         """field => !field.dispatchEvent(new KeyboardEvent("keydown",
             {key: "Enter", keyCode: 229, bubbles: true, cancelable: true}))"""
@@ -294,6 +294,9 @@ def test_without_javascript_the_button_is_a_link(plain_page: Page) -> None:
 
 def test_the_palette_opens_after_back_reloads_the_page(page: Page) -> None:
     log_in(page, to="/people/")
+    open_palette(page)
+    find(page, "brightwater")
+    page.keyboard.press("Escape")
     page.get_by_role("searchbox", name="Search people").fill("fleet")
     page.wait_for_url("**/people/?q=fleet")
     page.go_back()

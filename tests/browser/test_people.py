@@ -1,4 +1,4 @@
-"""People in a browser: found while typing, opened and left by keyboard, saved as a file."""
+"""People in a browser: search while typing, open and close by keyboard, export as a file."""
 
 import csv
 import re
@@ -11,7 +11,7 @@ from tests.browser.conftest import log_in, until
 
 
 def search_for(page: Page, words: str) -> None:
-    """Type into the search, and wait for its answer."""
+    """Type into the search and wait for its results."""
     page.get_by_role("searchbox", name="Search people").press_sequentially(words)
     expect(page.locator("#people-count")).to_contain_text(f"“{words}”")
 
@@ -67,13 +67,13 @@ def test_a_slow_search_shows_no_old_results(page: Page, address: str, field: str
     expect(page.locator(row).first).to_be_hidden()
     until(page, lambda: bool(held))
     for route in held:
-        with suppress(Error):  # of one that was given up meanwhile
+        with suppress(Error):  # The page may have aborted it.
             route.continue_()
     expect(busy).to_be_hidden()
     expect(page.locator(row).first).to_be_visible()
 
 
-def test_the_keyboard_goes_on_below_loaded_rows(page: Page) -> None:
+def test_keys_continue_below_loaded_rows(page: Page) -> None:
     log_in(page, to="/people/?q=bright")
     rows = page.locator("#rows tr")
     expect(rows).to_have_count(50)

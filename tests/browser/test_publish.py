@@ -1,4 +1,4 @@
-"""Publishing in a browser, before a service that is slow, silent or cut off when a test says so."""
+"""Publishing in a browser, with a service that a test can make slow, silent or unreachable."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -45,7 +45,7 @@ Opened = Callable[[str], Page]
 
 @pytest.fixture
 def opened(services_profile_with_clock: ReusedProfile, troubles: list[str]) -> Iterator[Opened]:
-    """Opens tabs in which root is logged in; the test fails on any trouble in one of them."""
+    """Opens tabs where root is logged in. The test fails on any trouble in one of them."""
     context = services_profile_with_clock.open()
 
     def open_at(address: str) -> Page:
@@ -53,7 +53,7 @@ def opened(services_profile_with_clock: ReusedProfile, troubles: list[str]) -> I
 
     yield open_at
     services_profile_with_clock.empty()
-    # The browser itself notes an answer of 422.
+    # The browser itself logs a 422.
     assert [line for line in troubles if "422" not in line] == []
 
 
@@ -63,13 +63,13 @@ def expect_step(page: Page, word: str) -> None:
 
 
 def ask_to_publish(page: Page, name: str = "Publish version 2") -> None:
-    """Press the button on the page below, which opens the dialog."""
+    """Press the button on the page, which opens the dialog."""
     page.locator("main").get_by_role("link", name=name).first.click()
     expect(dialog(page).get_by_role("link", name="Cancel")).to_be_focused()
 
 
 def ask_to_roll_back(page: Page) -> None:
-    """Press the button on the page below, which opens the dialog with the focus on its button."""
+    """Press the button on the page, which opens the dialog with the focus on its button."""
     page.locator("main").get_by_role("link", name="Roll back to 1").first.click()
     expect(headline(page)).to_have_text("Roll back to version 1")
     expect(dialog(page).get_by_role("button", name="Roll back to 1")).to_be_focused()
@@ -90,7 +90,7 @@ def test_a_version_is_published_watched_compared_and_rolled_back(
     service.moves_on("published")
     time_passes(page)
     expect(headline(page)).to_have_text("Version 2 is live", timeout=PATIENCE_MS)
-    expect(dialog(page).get_by_role("status")).to_contain_text("Version 2 is live")
+    expect(dialog(page).locator(".outcome[role=status]")).to_contain_text("Version 2 is live")
     expect(dialog(page).get_by_role("link", name="Close", exact=True)).to_be_focused()
     expect(page.locator(".steps-done li")).to_have_count(2)
     dialog(page).get_by_role("link", name="Close", exact=True).click()
@@ -219,7 +219,7 @@ def test_an_unknown_outcome_is_resent_with_its_key(
     ask_to_publish(page)
     press(page, "Publish version 2")
     expect(headline(page)).to_have_text("We don’t know if version 2 was published")
-    # The page looks once by itself; what it found stands there before anybody asks.
+    # The page checks once by itself, and shows the result before anyone asks.
     expect(dialog(page)).to_contain_text("version 2 is still draft (live: version 1)")
     reads = service.reads
     with page.expect_response("**/check/"):
@@ -250,7 +250,7 @@ def test_a_dashboard_failure_is_shown_in_the_dialog(
     press(page, "Publish version 2")
     expect(dialog(page).get_by_role("alert")).to_have_text("Sent, outcome unknown.")
     expect(dialog(page).get_by_role("alert")).to_be_in_viewport(ratio=1)
-    troubles.clear()  # the browser itself notes an answer of 500
+    troubles.clear()  # the browser itself logs a 500
 
 
 @pytest.mark.matrix(cells=1)
@@ -298,7 +298,7 @@ def test_an_unknown_outcome_settles_once_the_truth_is_seen(
 def test_a_killed_dashboard_shows_the_truth_after_restart(
     browser: Browser, tmp_path: Path, troubles: list[str]
 ) -> None:
-    """Of two publishes, one was carried out."""
+    """One of two publishes was carried out."""
     services, arrived, released, port = ManyServices(), Semaphore(0), Event(), free_port()
 
     def slow(of: PublishingService, request: httpx.Request) -> httpx.Response:
@@ -346,9 +346,9 @@ def test_a_killed_dashboard_shows_the_truth_after_restart(
 
 @dataclass
 class StateChecks:
-    """What axe has against the states of a page in a theme, and which are wider than a phone.
+    """Accessibility problems of a page's states, and states that are wider than a phone.
 
-    A run takes each state in one theme, in turns; with --exhaustive in both.
+    A run checks each state in one theme, by turns; --exhaustive checks both.
     """
 
     config: pytest.Config
@@ -373,9 +373,9 @@ def test_every_state_of_a_publish_is_readable_by_all(
     at: Places,
     pytestconfig: pytest.Config,
 ) -> None:
-    """The page below the dialog is looked at once, as it stays the same."""
+    """The page below the dialog stays the same, so it is checked once."""
     states = StateChecks(pytestconfig)
-    # What axe does while it looks is against the policy: no notes are taken of troubles.
+    # axe itself violates the policy, so this tab doesn't record troubles.
     page = log_in(services_profile_with_clock.open().new_page(), "root", to=at.audience)
     service.way = answers(409, "The page is locked.")
     service.page |= {"status": "archived"}
@@ -433,7 +433,7 @@ def test_the_history_follows_a_version_in_progress(
     expect(choice).to_be_checked()
     expect(page.get_by_role("radio", name="To version 1")).to_be_checked()
     assert page.evaluate("scrollY") == scrolled
-    # What the follow-up brought can be used at once.
+    # The follow-up's buttons work at once.
     ask_to_roll_back(page)
 
 
@@ -446,7 +446,7 @@ def test_a_row_follows_its_publish_to_the_end(
     ask_to_publish(page, "Publish 2")
     press(page, "Publish version 2")
     expect(headline(page)).to_have_text("Publishing version 2", timeout=PATIENCE_MS)
-    # Behind the dialog already, which stays as it is.
+    # Updated behind the dialog, which stays open.
     time_passes(page)
     expect(row).to_contain_text("Queued", timeout=PATIENCE_MS)
     expect(dialog(page)).to_be_visible()
@@ -473,7 +473,7 @@ def test_a_row_follows_its_publish_to_the_end(
     page.on("request", lambda request: sent.append(request.url))
     page.clock.fast_forward("10:00")
     page.evaluate("fetch('/health/live')")
-    # Only the poll of the page goes on, and its presence.
+    # Only the page's poll and its presence continue.
     others = ("/health/live", "/live/")
     assert [url for url in sent if not any(item in url for item in others)] == []
 

@@ -1,4 +1,4 @@
-"""What came over the wire for a page."""
+"""Size and number of the requests of a page."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,23 +7,24 @@ from typing import Any
 
 from playwright.sync_api import BrowserContext, Page
 
-COLD_KB, COLD_REQUESTS = 62, 12
-SECOND_KB, SECOND_REQUESTS = 16, 1
-"""The most that the first page may cost, and any page after it.
+COLD_KB, COLD_REQUESTS = 64, 12
+SECOND_KB, SECOND_REQUESTS = 18, 1
+"""Limits for the first page, and for any page after it.
 
-The scripts of live screens take 3 KB of the first, and who is on an audience 1 KB of a list."""
+Scripts for live updates take 3 KB of the first page, presence takes 1 KB of a list, and the script
+and styles for comments take 2 KB of a release."""
 VISITS = 1
-"""The most requests that record a visit once a page is there: no one waits for them."""
+"""Limit for requests that record a visit after the page is loaded; no one waits for them."""
 VISIT_PATHS = ("/notifications/opened/", "/visited/")
 
 
 @dataclass
 class Load:
-    """What came over the wire for one page, headers included."""
+    """What one page transferred, headers included."""
 
     name: str
     requests: int = 0
-    """Those that record a visit are not counted."""
+    """Number of requests, without those that record a visit."""
     visits: int = 0
     page_bytes: int = 0
     files_bytes: int = 0
@@ -33,12 +34,12 @@ class Load:
 
     @property
     def kb(self) -> float:
-        """All of it, in thousands of bytes."""
+        """Total size in thousands of bytes."""
         return (self.page_bytes + self.files_bytes) / 1000
 
     @property
     def summary(self) -> str:
-        """The parts of it, for a person."""
+        """Sizes and counts as readable text."""
         page, files = self.page_bytes / 1000, self.files_bytes / 1000
         return (
             f"{self.name}: {page:.0f} KB of HTML, {files:.0f} KB besides, {self.requests} requests"
@@ -46,28 +47,28 @@ class Load:
         )
 
     def count_request(self, event: Any) -> None:
-        """Note a request; what the page before it still asks for is not counted."""
+        """Record a request, unless it belongs to the previous page."""
         if event["type"] == "Document":
             self._documents.append(event["requestId"])
-        # The loader of a page is named as the request for its document is.
+        # A page's loader has the same id as the request for its document.
         if event["loaderId"] in self._documents[:1]:
             self._counted.add(event["requestId"])
         if event["request"]["url"].endswith(VISIT_PATHS):
             self._of_visits.add(event["requestId"])
 
     def answered(self, event: Any) -> None:
-        """Note whether an answer came over the wire."""
+        """Drop the request if its response came from the disk cache."""
         if event["response"].get("fromDiskCache"):
             self.cached(event)
 
     def cached(self, event: Any) -> None:
-        """Note an answer that did not."""
+        """Drop a request that the cache responded to."""
         self._counted.discard(event["requestId"])
 
     def came(self, event: Any) -> None:
-        """Count an answer that is complete."""
+        """Count a complete response."""
         if event["requestId"] not in self._counted:
-            return  # The page before has requested it, or the cache had it.
+            return  # The previous page requested it, or it was cached.
         if event["requestId"] in self._of_visits:
             self.visits += 1
         else:
@@ -79,7 +80,7 @@ class Load:
 
 
 def load(context: BrowserContext, url: str, name: str) -> Load:
-    """Open a page in a tab of its own and count what came."""
+    """Open a page in a new tab and measure it."""
     page = context.new_page()
     with weighed(page, name) as loaded:
         page.goto(url, wait_until="networkidle")
@@ -89,7 +90,7 @@ def load(context: BrowserContext, url: str, name: str) -> Load:
 
 @contextmanager
 def weighed(page: Page, name: str, *, cold: bool = False) -> Iterator[Load]:
-    """Count what comes for the next page of a tab; a file of the cache is no request."""
+    """Measure the next page of a tab; cached files don't count."""
     load, wire = Load(name), page.context.new_cdp_session(page)
     wire.on("Network.requestWillBeSent", load.count_request)
     wire.on("Network.requestServedFromCache", load.cached)

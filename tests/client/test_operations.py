@@ -1,4 +1,4 @@
-"""The nine operations: what each one sends, and that its answer is read."""
+"""The nine operations: what each sends, and that its response is read."""
 
 import json
 from typing import Any
@@ -17,7 +17,7 @@ from tests.support.api_clients import KEY, PAGE_REQUEST, client_answering
 
 
 class Recorder:
-    """A service that keeps what it was sent and answers what the operation needs."""
+    """A service that records requests and responds with what the operation needs."""
 
     def __init__(self, answer: dict[str, Any], status_code: int = 200, **options: Any) -> None:
         self.sent: list[httpx.Request] = []
@@ -172,7 +172,7 @@ def test_any_three_identifiers_arrive_as_they_are(page: str, audience: str, vers
     assert [unquote(segment) for segment in segments[3:9:2]] == [page, audience, version]
 
 
-def test_the_path_of_the_base_url_comes_first() -> None:
+def test_the_base_urls_path_is_first() -> None:
     service = Recorder(wire.page())
     client = client_answering(service, base_url="http://service.example/tenant%201/api")
     client.pages.get("..")
@@ -194,7 +194,7 @@ def test_lone_surrogates_break_nothing() -> None:
         ("http://[::1]:8000/eu/#top", "http://[::1]:8000/eu/v0/pages"),
     ],
 )
-def test_paths_stand_below_that_of_the_service(address: str, arrives_at: str) -> None:
+def test_paths_are_below_the_services_path(address: str, arrives_at: str) -> None:
     service = Recorder(wire.envelope(), base_url=address)
     service.client.pages.list()
     assert str(service.sent[0].url) == arrives_at

@@ -1,4 +1,4 @@
-"""Reads are tried again where that may help, writes never; nothing beyond the time limit."""
+"""Reads are retried where that may help, writes never, and nothing beyond the time limit."""
 
 import time
 from collections.abc import Callable
@@ -28,7 +28,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
 def fault(status_code: int, retry_after_s: float | None = None) -> StatusError:
-    """Return an answer outside 2xx."""
+    """Return the error of a response outside 2xx."""
     return StatusError(status_code=status_code, message="no", body="", retry_after_s=retry_after_s)
 
 
@@ -116,7 +116,7 @@ def test_no_retry_after_can_raise(value: str) -> None:
 
 
 class Service:
-    """A service that plays these answers in turn, the last one for ever."""
+    """A service that gives these responses in turn, and repeats the last one."""
 
     def __init__(self, *answers: Callable[[], httpx.Response]) -> None:
         self.answers = list(answers)
@@ -128,12 +128,12 @@ class Service:
 
 
 def says(status_code: int, **kwargs: Any) -> Callable[[], httpx.Response]:
-    """Answer that status."""
+    """Respond with that status."""
     return lambda: httpx.Response(status_code, **kwargs)
 
 
 def fails(error: type[httpx.TransportError]) -> Callable[[], httpx.Response]:
-    """Fail before any answer."""
+    """Fail before any response."""
 
     def fail() -> httpx.Response:
         raise error("failed")
@@ -163,9 +163,7 @@ def test_a_read_gets_over_a_passing_trouble(trouble: Callable[[], httpx.Response
 
 @pytest.mark.parametrize("trouble", PASSING)
 @pytest.mark.parametrize("name", WRITES)
-def test_a_write_is_sent_once_whatever_happens(
-    name: str, trouble: Callable[[], httpx.Response]
-) -> None:
+def test_a_write_is_sent_exactly_once(name: str, trouble: Callable[[], httpx.Response]) -> None:
     service = Service(trouble)
     with pytest.raises(APIError):
         WRITES[name](client_answering(service))

@@ -45,7 +45,7 @@ CUTS = {
 }
 
 
-def test_an_answer_comes_over_the_wire() -> None:
+def test_a_response_arrives_over_the_wire() -> None:
     with client_of_server(says(answer(PEOPLE))) as (client, server):
         assert client.people.list().items[0].name == "Ada Lovelace"
     assert f"x-api-key: {KEY}".encode() in server.requests[0]
@@ -132,7 +132,7 @@ def test_a_closed_connection_is_not_reused(says_so: tuple[str, ...]) -> None:
 
 
 def test_every_address_of_a_name_is_tried() -> None:
-    # localhost is ::1 too on most machines, and nothing listens there.
+    # On most machines localhost is also ::1, where nothing listens.
     with serving(says(answer(PEOPLE))) as server:
         address = f"http://localhost:{server.port}"
         with client_of(address) as client:
@@ -161,7 +161,7 @@ def test_a_read_whose_connection_is_cut_is_tried_again(where: str) -> None:
 
 
 @pytest.mark.parametrize("cut", ["cut", "too large", "bad gzip"])
-def test_a_status_counts_whatever_becomes_of_its_body(cut: str) -> None:
+def test_a_status_counts_even_if_its_body_is_lost(cut: str) -> None:
     bodies = {
         "cut": b"HTTP/1.1 409 Conflict\r\nContent-Length: 100\r\n\r\n{",
         "too large": answer(b"x" * MIB, status="409 Conflict"),
@@ -196,7 +196,7 @@ def test_a_response_that_is_not_http_is_reported() -> None:
 
 
 def test_an_unused_port_refuses() -> None:
-    # Taken and not listened at: no other process can bind it meanwhile.
+    # Bound but not listening, so that no other process can take the port.
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         with client_of(f"http://127.0.0.1:{taken.getsockname()[1]}") as client:
@@ -295,7 +295,7 @@ def test_a_redirect_is_not_followed_so_the_key_stays(status: str) -> None:
 
 @pytest.mark.parametrize("location", ["mailto:ada", "http://[", "//x:y", "/" + "x" * 65_520, "\\"])
 def test_a_redirect_without_url_leaves_a_write_unknown(location: str) -> None:
-    """An HTTP library that parses the header may fail on it, as if nothing had been sent."""
+    """An HTTP library may fail to parse the header, as if nothing had been sent."""
     redirect = answer(b"", f"Location: {location}", status="302 Found")
     with client_of_server(says(redirect)) as (client, _):
         error = error_of(ServerError, client.audiences.publish, "page_1", "aud_1", "ver_2")
@@ -319,12 +319,12 @@ def test_calls_go_by_the_proxy_that_the_environment_names(
         with client_of("http://service.example") as client:
             for _ in range(3):
                 assert client.people.list().total_count == 1
-            error_of(APIError, client.pages.create, PAGE_REQUEST)  # a list is no page
+            error_of(APIError, client.pages.create, PAGE_REQUEST)  # a list isn't a page
     heads = [head.splitlines()[0] for head in proxy.requests]
     assert heads[0] == b"GET http://service.example/v0/persons HTTP/1.1"
     assert heads[3] == b"POST http://service.example/v0/pages HTTP/1.1"
     assert b"Proxy-Authorization: Basic YWRhOnNlY3JldA==" in proxy.requests[0]
-    assert proxy.connections == 2  # reads share theirs, a write has its own
+    assert proxy.connections == 2  # reads share a connection, a write opens its own
 
 
 @pytest.mark.usefixtures("_no_proxy")

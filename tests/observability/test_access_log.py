@@ -1,4 +1,4 @@
-"""Every request has an id: in its log line, in the answer, at the service, on an error page."""
+"""Every request has an id: in its log line, its response, at the service, on an error page."""
 
 import json
 import logging
@@ -150,7 +150,7 @@ def test_no_person_and_no_key_is_in_the_log(
 
 
 @pytest.mark.parametrize("status", [404, 500])
-def test_django_s_own_line_is_of_its_request_too(
+def test_djangos_own_log_line_names_its_request(
     as_viewer: Client, fake_service: FakeService, log: Log, status: int
 ) -> None:
     fake_service.answers(status)

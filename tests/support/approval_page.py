@@ -1,4 +1,4 @@
-"""The page of a request for approval, in the browser of one person."""
+"""The page of an approval request in a user's browser."""
 
 from typing import Any, Self
 
@@ -9,16 +9,21 @@ from dashboard.releases.models import Release
 from tests.support.html import text
 
 
+def approval_url(approval: ApprovalRequest, step: str = "") -> str:
+    """Return the URL of a request, or of a decision on it."""
+    return f"/approvals/{approval.pk}/{step and f'{step}/'}"
+
+
 class ApprovalPage:
     """The page as its last response showed it."""
 
     def __init__(self, client: Client, approval: ApprovalRequest) -> None:
         self.client, self.approval = client, approval
         self.html, self.status = "", 0
+        self.location = self.url()
 
     def url(self, step: str = "") -> str:
-        """Return the URL of the request, or of a decision on it."""
-        return f"/approvals/{self.approval.pk}/{step and f'{step}/'}"
+        return approval_url(self.approval, step)
 
     @property
     def text(self) -> str:
@@ -26,17 +31,20 @@ class ApprovalPage:
 
     @property
     def release(self) -> Release:
-        """The release that it is about, as it is now."""
+        """The release of the request, read again."""
         return self.approval.releases.get()
 
     def show(self, response: Any) -> Self:
         self.html, self.status = response.text, response.status_code
+        self.location = response.request["PATH_INFO"]
+        if query := response.request["QUERY_STRING"]:
+            self.location += f"?{query}"
         return self
 
     def open(self, query: str = "") -> Self:
         return self.show(self.client.get(f"{self.url()}{query}"))
 
     def decide(self, step: str, note: str = "") -> Self:
-        """Decide on the request as its page shows it, and follow where that leads."""
+        """Decide on the request as its page shows it, and follow the redirect."""
         form = {"shown": self.approval.digest, "note": note}
         return self.show(self.client.post(self.url(step), form, follow=True))

@@ -1,4 +1,4 @@
-"""The page of a conversation in a user's browser, and the service that returns it."""
+"""The page of a conversation in a user's browser, and the service behind it."""
 
 import json
 from typing import Any, Self
@@ -23,7 +23,7 @@ def visible(html: str) -> list[str]:
 
 
 class ConversationPage:
-    """The page as its last response showed it; a test sets what the conversation holds."""
+    """The page as its last response showed it. A test sets the conversation's `data`."""
 
     def __init__(self, client: Client, service: FakeService) -> None:
         self.client, self.service = client, service
@@ -36,12 +36,12 @@ class ConversationPage:
     def respond(self, request: httpx.Request) -> httpx.Response:
         """Respond as the service does."""
         if request.url.path.endswith("/messages"):
-            # Lone surrogates travel as escapes.
+            # JSON sends lone surrogates as escapes.
             return httpx.Response(200, text=json.dumps(self.data))
         return httpx.Response(200, json=wire.envelope(*self.audiences))
 
     def fail(self, status: int, **body: Any) -> None:
-        """Let the service respond so to a request for the conversation."""
+        """Make the service respond with this status to requests for the conversation."""
 
         def respond(request: httpx.Request) -> httpx.Response:
             if request.url.path.endswith("/messages"):
@@ -71,11 +71,11 @@ class ConversationPage:
         self.html, self.status = response.text, response.status_code
         polling = [e for e in elements(self.html) if e.attributes.get("id") == "newer"]
         if polling:
-            self.poll_url = polling[0].attributes.get("hx-get", "")
+            self.poll_url = polling[0].attributes.get("data-live-url", "")
         return self
 
     def get(self, query: str = "", **headers: str) -> Any:
-        """Return the response to a URL under that of the page."""
+        """Return the response to the page's URL with this path or query added."""
         return self.client.get(URL + query, headers=headers or None)
 
     def open(self, query: str = "", *, status: int = 200) -> Self:
@@ -83,10 +83,10 @@ class ConversationPage:
         return self
 
     def poll(self, query: str = "") -> Self:
-        """Show what is new, as a browser that is at this query string polls it."""
+        """Poll for news, as a browser with this query string does."""
         headers = {"HX-Request": "true", "HX-Current-URL": f"http://testserver{URL}{query}"}
         return self.show(self.client.get(self.poll_url, headers=headers))
 
     def swapped(self, name: str, how: str = "morph") -> str:
-        """Return the HTML from there on that the response swaps into another place."""
+        """Return the response's HTML from its out-of-band swap into `name` on."""
         return self.html.split(f'hx-swap-oob="{how}:#{name}"')[1]

@@ -1,25 +1,27 @@
-"""Parse HTML for tests: its elements, and its text.
+"""Parse the elements and the text of HTML for tests.
 
-By patterns, as Python's parser would take a tenth of the time of all tests without a browser.
+Uses patterns, because Python's parser would take a tenth of the time of all tests without a
+browser.
 """
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
 from typing import Any
 
 from django.test import Client
+from django.utils.functional import cached_property
 
 MARKUP = re.compile(r"""<!--.*?-->|<[/!]?[a-z](?:[^"'>]|"[^"]*"|'[^']*')*>""", re.DOTALL | re.I)
-"""A comment or a tag, whose attributes may hold any character."""
+"""A comment, or a tag whose attributes may contain any character."""
 START_TAG = re.compile(
     r"""<!--.*?-->|<(?P<tag>[a-z][^\s/>]*)(?P<attributes>(?:[^"'>]|"[^"]*"|'[^']*')*)>""",
     re.DOTALL | re.I,
 )
 ATTRIBUTE = re.compile(r"""([^\s"'>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?""")
-"""Its name, and its value in double quotes, in single ones or in none."""
+"""An attribute's name, and its value in double quotes, single quotes or none."""
 
 
 @dataclass
@@ -27,17 +29,26 @@ class Element:
     """One start tag."""
 
     tag: str
-    attributes: dict[str, str] = field(default_factory=dict)
+    source: str
+    """The source of its attributes."""
+
+    @cached_property
+    def attributes(self) -> dict[str, str]:
+        """Its attributes by name. Parsed on demand, as tests need few."""
+        return {
+            name.lower(): unescape("".join(values))
+            for name, *values in ATTRIBUTE.findall(self.source)
+        }
 
 
 def elements(html: str, tag: str = "") -> list[Element]:
-    """Return the elements of some HTML, in order; of one tag only, if given."""
+    """Return the elements of some HTML in order, optionally of one tag only."""
     return [element for element in _parsed(html) if tag in ("", element.tag)]
 
 
 @lru_cache(maxsize=4)
 def _parsed(html: str) -> tuple[Element, ...]:
-    """Return all elements, kept for a while: a test looks at one page from several sides."""
+    """Return all elements. Cached, as a test often checks the same page several times."""
     return tuple(_start_tags(html))
 
 
@@ -48,12 +59,8 @@ def _start_tags(html: str) -> Iterator[Element]:
         if not match["tag"]:
             continue  # A comment.
         tag = match["tag"].lower()
-        attributes = {
-            name.lower(): unescape("".join(values))
-            for name, *values in ATTRIBUTE.findall(match["attributes"])
-        }
-        yield Element(tag, attributes)
-        if tag in ("script", "style"):  # Their content is no markup.
+        yield Element(tag, match["attributes"])
+        if tag in ("script", "style"):  # Their content isn't markup.
             end = html.find(f"</{tag}", place)
             place = len(html) if end < 0 else end
 

@@ -15,15 +15,15 @@ SERVICE_KEYS = (
     "key-of-the-fault-matrix-0123456789",
     "a-key-of-the-tests",
 )
-"""The keys of the suite's fake services."""
-ISSUED = re.compile(r"prs_[\w-]{43}")
-"""A key of the embedded API. Only the page that creates a key may show it."""
-MAY_SHOW = "/admin/embedded_api/apikey/"
+"""Keys of the suite's fake services."""
+ISSUED = re.compile(r"prs_[\w-]{43}|prt_[0-9a-f]{56}")
+"""A key of the embedded API, or a token. Only the page that creates one may show it."""
+MAY_SHOW = ("/admin/embedded_api/apikey/", "/accounts/settings/tokens/")
 
 
 @cache
 def _keys(_secret_key: str) -> tuple[str, ...]:
-    # The keys of the embedded API can be imported once Django is set up.
+    # The embedded API's keys can be imported only after Django is set up.
     from dashboard.embedded_api.keys import internal_key
 
     return (*SERVICE_KEYS, internal_key())

@@ -17,7 +17,9 @@ from tests.support.seeding import (
     seed_delivery,
     seed_notification,
     seed_release,
+    seed_review,
     seed_subscription,
+    seed_thread,
     seed_view,
 )
 
@@ -33,6 +35,8 @@ PAGES = {
     "page-create": ["/pages/new/"],
     "page-detail": ["/pages/page_1/", "/pages/page_unknown/"],
     "audience-detail": [AUDIENCE, "/pages/page_1/audiences/aud_unknown/"],
+    "page-preview": ["/pages/page_1/preview/", "/pages/page_1/preview/?width=tablet&pictures=1"],
+    "audience-preview": [f"{AUDIENCE}preview/", f"{AUDIENCE}preview/?version=ver_1"],
     "version-list": [f"{AUDIENCE}versions/"],
     "version-compare": [f"{AUDIENCE}versions/compare/?from=live&to=latest"],
     "version-publish": [f"{AUDIENCE}versions/ver_2/publish/"],
@@ -52,6 +56,16 @@ PAGES = {
     "release-export": ["/releases/1/export.csv"],
     "approval-list": ["/approvals/", "/approvals/?state=open"],
     "approval-detail": ["/approvals/4/"],
+    "audience-comments": [f"{AUDIENCE}comments/", f"{AUDIENCE}comments/?version=ver_1"],
+    "assign-audiences": ["/audiences/assign/?audience=page_1/aud_1"],
+    "talk": ["/comments/?place=release:1"],
+    "thread-new": ["/comments/new/?place=release:1"],
+    "thread-reply": ["/comments/threads/1/reply/"],
+    "comment-edit": ["/comments/1/edit/"],
+    "comment-delete": ["/comments/1/delete/"],
+    "comment-export": ["/comments/export.csv"],
+    "comment-people": ["/comments/people/"],
+    "site-pattern": ["/accounts/settings/site/"],
     "approval-rule": ["/accounts/settings/approvals/"],
     "notification-list": ["/notifications/", "/notifications/?state=unread"],
     "notification-settings": ["/accounts/settings/notifications/"],
@@ -65,6 +79,10 @@ PAGES = {
     "saved-view-new": ["/saved-views/new/?list=audiences&state=live%3Dchanged"],
     "saved-view-edit": ["/saved-views/1/"],
     "saved-view-delete": ["/saved-views/1/delete/"],
+    "review-list": ["/review/"],
+    "review-summary": ["/review/1/"],
+    "review-item": ["/review/1/1/", "/review/1/1/?show=version"],
+    "review-export": ["/review/1/export.csv"],
     "people-list": ["/people/", "/people/?q=ada"],
     "page-export": ["/pages/export.csv"],
     "people-export": ["/people/export.csv"],
@@ -81,13 +99,16 @@ PAGES = {
     "service-watch": ["/service/watch/"],
     "password": ["/accounts/password/"],
     "settings": ["/accounts/settings/"],
+    "token-list": ["/accounts/settings/tokens/"],
+    "token-new": ["/accounts/settings/tokens/new/", "/accounts/settings/tokens/new/?service=1"],
+    "connect": ["/accounts/settings/connect/"],
     "mfa_activate_totp": ["/accounts/settings/app/"],
     "mfa_add_webauthn": ["/accounts/settings/passkey/"],
     "account_reauthenticate": ["/accounts/again/"],
     "sign-in-policy": ["/accounts/rules/"],
     "second-factor-reset": ["/accounts/rules/1/reset/"],
 }
-"""The pages with a URL, by the name of the view."""
+"""URLs of pages by view name."""
 PARTIALS = [
     ("/find/", "dialogs"),
     ("/find/?q=bright", "palette-list"),
@@ -96,6 +117,8 @@ PARTIALS = [
     ("/pages/page_1/", "audiences"),
     ("/pages/page_1/", "all-matching"),
     ("/audiences/?q=bright", "results"),
+    ("/pages/page_1/preview/", "preview"),
+    (f"{AUDIENCE}preview/", "preview"),
     ("/audiences/", "f-page"),
     ("/audiences/", "all-matching"),
     ("/releases/?q=prices", "results"),
@@ -103,11 +126,17 @@ PARTIALS = [
     ("/releases/1/?item=1", "detail"),
     ("/releases/1/", "release"),
     ("/releases/2/", "release"),
+    ("/review/1/1/", "item"),
+    ("/review/1/1/", "around"),
+    ("/review/1/1/", "lane"),
+    ("/review/1/1/?shown=x", "now"),
     ("/people/?q=ada", "results"),
+    (f"{AUDIENCE}comments/", "talk"),
+    ("/comments/?place=release:1", "talk"),
     ("/live/?since=x", "live-poll"),
     ("/live/here/?place=audience:page_1:aud_1", "here-audience"),
     ("/notifications/", "notices-in"),
-    (f"{CALLS}?q=hello", "found"),
+    (f"{CALLS}?q=hello", "matches"),
     (f"{AUDIENCE}versions/ver_2/publish/", "dialogs"),
     (
         f"{AUDIENCE}versions/ver_2/publish/moment/?when=schedule&date=2020-01-01&time=14:00",
@@ -115,7 +144,7 @@ PARTIALS = [
     ),
     ("/activity/releases/2/", "release-2"),
 ]
-"""URLs that htmx requests, with the target."""
+"""URLs that htmx requests, with their targets."""
 NOT_PAGES = {
     *(
         "live",
@@ -156,29 +185,36 @@ NOT_PAGES = {
     *("subscription-add", "saved-view-save", "saved-view-move", "saved-view-default"),
     *("notification-read", "notifications-read", "page-opened", "follow", "overview-visited"),
     *("email-confirm", "email-reset", "target-secret", "target-test", "delivery-send"),
+    *("token-revoke", "token-owner", "approval-publish", "approval-ask"),
     *("approval-approve", "approval-decline", "approval-withdraw", "approval-send"),
+    *("thread-detail", "thread-resolve", "thread-reopen"),
+    *("review-next", "review-take-over", "review-release", "review-needs-work", "review-reject"),
+    *("review-later", "review-skip", "review-undo", "review-narrow"),
+    "change-verdict",
 }
 """Forms without a page, URLs for machines, and pages that need a second factor."""
 
 
 def log_in_to_every_page(service: FakeService) -> Client:
-    """Record what the pages show, and log in Mia, who may open all of them."""
+    """Record what the pages show, and log in Mia, who may open all pages."""
     service.answer = answer
     seed_subscription()
     seed_delivery()
     seed_view(None)
+    seed_thread()
     seed_release(1)
     seed_release(2, state="running", started_at=timezone.now())
     seed_release(3, state="finished", started_at=timezone.now(), finished_at=timezone.now())
     mia = person("mia", "Publishers", "Administrators")
     seed_notification(mia)
+    seed_review(mia)
     operation(mia, "key-done")
     operation(mia, "key-unknown", ending=AttemptResult(Outcome.UNKNOWN))
     return logged_in(mia)
 
 
 def answer(request: httpx.Request) -> httpx.Response:
-    """Return the service's response, always the same."""
+    """Return the service's fixed response."""
     return httpx.Response(200, json=_body(request))
 
 

@@ -17,10 +17,9 @@ from tests.support.seeding import seed_audiences, seed_pages
 
 pytestmark = pytest.mark.django_db
 MOST_QUERIES = 14
-"""Four of them are for the session, the user and two permissions; one finds planned versions, one
-the saved views of the tabs and the sidebar, one counts the unread notifications, one reads the end
-of the feed, one finds who else has the audiences open; a page finds whether its viewer follows
-it."""
+"""Four of them are for the session, the user and two permissions. One each finds planned versions,
+finds the saved views of the tabs and the sidebar, counts unread notifications, reads the end of the
+feed, and finds who else has the audiences open. A page also finds whether its viewer follows it."""
 
 
 def pages(count: int) -> str:
@@ -62,18 +61,12 @@ def all_audiences(count: int) -> str:
     return "/audiences/?q=aud&live=changed&sort=name"
 
 
-@pytest.fixture(autouse=True)
-def _counts_do_not_expire(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stop the clock by which a list's counts are made again every minute."""
-    monkeypatch.setattr("dashboard.ledger.queries.pages.time", lambda: 0.0)
-
-
 LISTS = [pages, pages_searched, people, audiences, all_audiences]
 
 
 @contextmanager
 def queries_of_ours() -> Iterator[list[str]]:
-    """Collect the queries made outside the embedded API."""
+    """Yield a list that collects queries from outside the embedded API."""
     created: list[str] = []
 
     def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
@@ -87,7 +80,7 @@ def queries_of_ours() -> Iterator[list[str]]:
 
 
 def queries_for(browser: Client, address: str) -> list[str]:
-    """Return the queries of a list that was opened before."""
+    """Return the queries of the second view of a list."""
     rows_of(browser, address)
     with queries_of_ours() as queries:
         rows_of(browser, address)
@@ -95,7 +88,7 @@ def queries_for(browser: Client, address: str) -> list[str]:
 
 
 def rows_of(browser: Client, address: str) -> int:
-    """Open a list, check that it has rows, and return their number."""
+    """Open a list and check that it has rows; return their number."""
     answer = browser.get(address)
     assert answer.status_code == 200
     rows = answer.text.count('<th scope="row"')

@@ -1,4 +1,4 @@
-"""What every list follows from its definition, whatever it declares."""
+"""What every list does by its definition, whatever that declares."""
 
 import re
 from collections.abc import Callable
@@ -54,21 +54,21 @@ SIZE = Choice(
     column="size",
 )
 READS_OF_OTHER_PAGES = {
-    *("conversations/polling.py", "publishing/dialog.py", "releases/progress.py"),
+    *("conversations/snapshot.py", "publishing/dialog.py", "releases/progress.py"),
     "live/views.py",
 }
-"""Modules that read a parameter of the same name, of a page that is no list."""
+"""Modules that read a parameter of the same name for a page that isn't a list."""
 
 
 def value_of(a_filter: Filter) -> str:
-    """Return a value that a filter takes."""
+    """Return a valid value of a filter."""
     if isinstance(a_filter, Day):
         return "2026-03-12"
     return str(next(iter(a_filter.values), "any")) if isinstance(a_filter, Choice) else "any"
 
 
 def full_state(definition: ListDefinition) -> ListState:
-    """Return a list with a value of each filter."""
+    """Return a list state with a value for each filter."""
     params = QueryDict(mutable=True)
     for item in definition.narrowing:
         params[item.param] = value_of(item)

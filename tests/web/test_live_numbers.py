@@ -1,4 +1,4 @@
-"""Every number of audiences in a state is the same, wherever it is shown."""
+"""Every count of audiences in a state is the same everywhere."""
 
 import csv
 import io
@@ -12,7 +12,8 @@ from django.test import Client
 from django.utils import timezone
 
 from dashboard.ledger.models import AudienceRecord, Publication
-from dashboard.ledger.models.objects import LIVE, LiveStatus
+from dashboard.ledger.models.objects import LIVE, NOTHING_LIVE, REJECTED_AS, LiveStatus
+from dashboard.ledger.rejections import set_rejected
 from tests.support.audience_list import html_of, names_in
 from tests.support.clock import stopped
 from tests.support.fake_service import FakeService
@@ -28,25 +29,27 @@ FLAGS = {
     LiveStatus.ROLLED_BACK: "rolled-back",
     LiveStatus.IN_PROGRESS: "in-flight",
 }
-"""The flag of a page's table by its live status."""
+"""The page flag for each live status."""
+
+AS_LATEST: dict[LiveStatus, dict[str, str]] = {
+    LiveStatus.CANCELED: {"status": "cancelled"},
+    LiveStatus.IN_PROGRESS: {"status": "queued", "queuedAt": "2026-02-01T10:00:38Z"},
+}
 
 
 @pytest.fixture
 def service(
     fake_service: FakeService, db: None, monkeypatch: pytest.MonkeyPatch
 ) -> PublishingAudiences:
-    """Two pages with audiences in every state: as many as the number of their state."""
+    """Two pages with audiences in every state. The nth state has n audiences per page."""
     service, clock = PublishingAudiences(is_fast=False), stopped(monkeypatch)
     fake_service.answer = service
     for page_id in PAGES:
         for number, status in enumerate(LiveStatus, start=1):
             for key in service.add(number, page_id=page_id):
                 latest = service.version(key, 2)
-                if status == LiveStatus.CANCELED:
-                    latest["status"] = "cancelled"
-                if status == LiveStatus.IN_PROGRESS:
-                    latest |= {"status": "queued", "queuedAt": "2026-02-01T10:00:38Z"}
-                live = None if status == LiveStatus.NOT_LIVE else service.live(key, 1)
+                latest |= AS_LATEST.get(status, {})
+                live = None if status in NOTHING_LIVE else service.live(key, 1)
                 service.change(key, latestVersion=latest, publishedVersion=live)
                 if status in (LiveStatus.UP_TO_DATE, LiveStatus.ROLLED_BACK):
                     clock.advance(60)
@@ -59,14 +62,27 @@ def service(
         service.pages[page_id]["audiencesCount"] = sum(range(1, len(LiveStatus) + 1))
     clock.advance(60)
     service.record()
+    for page_id in PAGES:
+        _reject_some(page_id)
     cache.clear()
     return service
 
 
+def _reject_some(page_id: str) -> None:
+    """Reject the last n audiences of a page for each state of rejected ones, the nth."""
+    for before, rejected in REJECTED_AS.items():
+        number = 1 + [*LiveStatus].index(rejected)
+        records = AudienceRecord.objects.filter(page_id=page_id, live_status=before)
+        for record in records.order_by("-pk")[:number]:
+            set_rejected(page_id, record.audience_id, record.latest_version_id, is_rejected=True)
+
+
 def expected() -> dict[str, int]:
-    """Return the number of audiences by live status, by how they were made."""
+    """Return the expected number of audiences by live status; one filter is of both rejected."""
     counts = {str(status): number * len(PAGES) for number, status in enumerate(LiveStatus, start=1)}
-    return counts | {LIVE: sum(counts.values()) - counts[LiveStatus.NOT_LIVE]}
+    counts[LIVE] = sum(count for status, count in counts.items() if status not in NOTHING_LIVE)
+    counts[LiveStatus.REJECTED] += counts.pop(LiveStatus.REJECTED_FIRST)
+    return counts
 
 
 def exported(client: Client, query: str) -> list[dict[str, str]]:
@@ -85,9 +101,9 @@ def count_beside(html: str, option: str) -> int:
 def test_every_number_of_the_same_set_is_the_same(
     service: PublishingAudiences, as_viewer: Client, vera: User, subtests: pytest.Subtests
 ) -> None:
-    for pk, status in enumerate((LIVE, *LiveStatus), start=1):
+    for pk, status in enumerate(expected(), start=1):
         seed_view(vera, pk, name=f"View of {status}", query=f"live={status}")
-    html_of(as_viewer, "/pages/")  # The ledger has the whole list then.
+    html_of(as_viewer, "/pages/")  # Afterwards the ledger has the whole list.
     overview, whole = text(html_of(as_viewer, "/")), exported(as_viewer, "")
     total = sum(expected().values()) - expected()[LIVE]
     assert f"{total} audiences" in overview or f"Audiences {total}" in overview

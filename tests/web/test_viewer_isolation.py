@@ -58,30 +58,31 @@ VIEWERS = [
     Viewer("mia", "Publishers, Administrators", "Asia/Kolkata", "", ""),
 ]
 RECORDED = ["/pages/", "/pages/page_1/", "/webhooks/whs_1/"]
-"""Pages to open first, to record the data of the others in the ledger."""
+"""Pages to open first, which record the data of the others in the ledger."""
 PER_REQUEST = [
     rb'name="csrfmiddlewaretoken" value="\w+"',
     rb'&quot;X-CSRFToken&quot;: &quot;\w+&quot;|"X-CSRFToken": "\w+"',
     rb"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",
     rb'name="(draft|ticket)" value="[^"]+"',
     rb"Request (<code>)?[0-9a-f]{16}",
+    rb"since=[0-9a-f]+-\d+",
     rb'(?s)<p class="row loose health" id="health">.*?</p>',
 ]
-"""Values that differ per request: CSRF tokens, keys of forms, tickets of forms, request ids,
-and the minutes in which the service was called."""
+"""Values that differ per request: CSRF tokens, keys and tickets of forms, request ids, the end of
+the feed, and the minutes with calls of the service."""
 
 
 _browser = Client()
-"""Shared: loading the middleware for each request would take a tenth longer."""
+"""Shared, because loading the middleware for each request would take a tenth longer."""
 
 
 @pytest.fixture
 def sessions(
     db: None, fake_service: FakeService, monkeypatch: pytest.MonkeyPatch
 ) -> dict[Viewer, str]:
-    """Set up a service, a ledger and the viewers' sessions, which do not change."""
-    # The clock of the call counts is set ahead, so that no call leaves the hour that is shown; and
-    # no count of the sidebar is made again, however long the test takes.
+    """Set up a service, a ledger and the viewers' sessions, which don't change."""
+    # The clocks stand still, so that no call leaves the displayed hour and no count of the sidebar
+    # expires, however long the test takes.
     now, monotonic = timezone.now() + timedelta(minutes=5), time.monotonic()
     seconds = time.time()
     monkeypatch.setattr(time, "time", lambda: seconds)
@@ -111,7 +112,7 @@ def sessions(
     return sessions
 
 
-def test_every_page_is_the_same_whoever_warmed_the_caches(
+def test_cached_pages_do_not_leak_between_users(
     sessions: dict[Viewer, str], pytestconfig: pytest.Config
 ) -> None:
     everything = [(address, "") for addresses in PAGES.values() for address in addresses]
@@ -127,8 +128,8 @@ def test_every_page_is_the_same_whoever_warmed_the_caches(
             cold[viewer, address, target] = _fetch(sessions[viewer], address, target)
     different = {}
     for address, target in everything:
-        # Everyone comes after the viewer with most permissions, and all others also after the one
-        # with fewest.
+        # Everyone comes after the viewer with most permissions. All others also come after the
+        # viewer with fewest.
         for viewer in [VIEWERS[-1], *VIEWERS]:
             warm = _fetch(sessions[viewer], address, target)
             if warm != (expected := cold[viewer, address, target]):
@@ -141,7 +142,7 @@ def test_every_address_is_a_page_or_known_exception() -> None:
 
 
 def _fetch(session: str, address: str, target: str) -> list[str]:
-    """Open a page with the session cookie only, and undo its writes."""
+    """Open a page with only the session cookie, and undo its writes."""
     with transaction.atomic():
         response = _get(session, address, target)
         transaction.set_rollback(True)
@@ -164,7 +165,7 @@ def _modules() -> Iterator[ModuleType]:
 
 
 def _containers() -> list[tuple[Any, Any]]:
-    """Return each module-level list, dict and set of ours, with a copy of its content."""
+    """Return each of our module-level lists, dicts and sets, with a copy of its content."""
     return [
         (value, value.copy())
         for module in _modules()
@@ -174,9 +175,9 @@ def _containers() -> list[tuple[Any, Any]]:
 
 
 def _clear_caches(before: list[tuple[Any, Any]]) -> None:
-    """Empty Django's cache and those of the process, then make one service call.
+    """Clear Django's cache and the process's caches, then make one call of the service.
 
-    The service's health, which the call records, is the same for all viewers.
+    The call records the service's health, which is the same for all viewers.
     """
     cache.clear()
     close_publishing_client()

@@ -1,4 +1,4 @@
-"""A row that raises something unexpected stops no other row, whichever task of a worker has it."""
+"""A row that raises an unexpected error stops no other row, in any task of a worker."""
 
 import threading
 from datetime import UTC, datetime, timedelta
@@ -25,6 +25,8 @@ from dashboard.ledger.feed import PRUNE_FEED
 from dashboard.ledger.models import Crawl, CrawlState
 from dashboard.ledger.operations import MARK_INTERRUPTED
 from dashboard.live.presence import REMOVE_GONE
+from dashboard.machine.expiry import WATCH_TOKENS
+from dashboard.machine.models import MachineToken
 from dashboard.notifications import sending
 from dashboard.notifications.models import (
     Delivery,
@@ -66,7 +68,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def due(pk: int, **columns: Any) -> Delivery:
-    """Record a message that is due; the first has an event that no sentence can be made of."""
+    """Record a message that is due. The event of the first one can't be put into words."""
     seed_event(pk, **({"facts": ["no", "mapping"]} if pk == 1 else {}))
     now = timezone.now()
     times = {"wake_at": now + timedelta(seconds=pk), "retry_until": now + timedelta(days=3)}
@@ -90,7 +92,7 @@ def test_no_event_without_recipients_stops_the_others(clock: Clock, paula: User)
     assert Notification.objects.get().event.key == "event:2"
     bad.refresh_from_db()
     assert bad.wake_at == now + timedelta(seconds=5)
-    # It has an end, as any other failure.
+    # It is given up in the end, like any other failure.
     clock.advance(timedelta(days=4).total_seconds())
     NOTIFY.run("worker-1", threading.Event())
     bad.refresh_from_db()
@@ -109,7 +111,7 @@ def test_no_email_stops_the_others(clock: Clock, paula: User, settings: Any) -> 
         "Publishing version 2 of Brightwater Foods failed"
     ]
     check_failed(bad)
-    # It has an end, as any other failure.
+    # It is given up in the end, like any other failure.
     clock.advance(timedelta(days=4).total_seconds())
     sending.deliver_emails("worker-1")
     bad.refresh_from_db()
@@ -121,7 +123,7 @@ def test_no_webhook_stops_the_others(clock: Clock, settings: Any) -> None:
     settings.WEBHOOKS_TO_LOOPBACK = True
     with running_receiver() as receiver:
         bad, _ = [due(pk, target=seed_target(pk, url=receiver.url)) for pk in (1, 2)]
-        # Recorded before such hosts were refused.
+        # As recorded before such hosts were refused.
         unreadable = due(3, target=seed_target(3, url="https://xn--/"))
         clock.advance(3)
         sending.deliver_pending("worker-1")
@@ -193,7 +195,7 @@ def test_no_release_stops_the_others(clock: Clock, paula: User, fake_service: Fa
 
 
 def broken_for_bad(service: PublishingAudiences) -> Answer:
-    """Return the service, but for a page at which our side fails unexpectedly."""
+    """Return the service, with a page that makes our own code fail unexpectedly."""
 
     def respond(request: httpx.Request) -> httpx.Response:
         if BAD in request.url.path:
@@ -235,7 +237,7 @@ def test_nothing_watched_stops_the_others(
     User.objects.update(email=F("username"))
     for user in (vera, paula):
         seed_notification(user)
-    # No hour comes before this one.
+    # A date from which no hour can be subtracted.
     NotificationSettings.objects.create(user=vera, digested_at=datetime.min.replace(tzinfo=UTC))
     clock.advance((32 - timezone.now().hour) * 3600)
     Event.objects.update(at=timezone.now())
@@ -262,6 +264,18 @@ def test_no_page_stops_the_crawl(clock: Clock, fake_service: FakeService, settin
     assert crawl.wake_at > timezone.now()
 
 
+@pytest.mark.django_db
+def test_each_token_that_expires_soon_is_noticed_once(clock: Clock, paula: User) -> None:
+    for name in ("nightly", "weekly"):
+        ends_at = timezone.now() + timedelta(days=30)
+        MachineToken.objects.create(name=name, sha256=name, owner=paula, expires_at=ends_at)
+    for days in (10, 7, 1, 9, 1):
+        clock.advance(timedelta(days=days).total_seconds())
+        WATCH_TOKENS.run("worker-1", threading.Event())
+    # 14 and 3 days before the end.
+    assert Event.objects.filter(kind="token_expires").count() == 4
+
+
 def test_each_task_of_a_worker_is_tested_here(settings: Any) -> None:
     settings.CRAWL_RATE = 1
     tested: set[WorkerTask] = {
@@ -276,6 +290,7 @@ def test_each_task_of_a_worker_is_tested_here(settings: Any) -> None:
             *RELEASE_TASKS,
             CRAWL,
             REMOVE_GONE,
+            WATCH_TOKENS,
         ),
         *(deliveries.DELIVER_EVENTS, deliveries.DELETE_OLD_EVENTS),
     }

@@ -1,4 +1,4 @@
-"""The list of all audiences: from the ledger alone, filtered, sorted, loaded and exported."""
+"""The list of all audiences, from the ledger only: filtered, sorted, loaded and exported."""
 
 from datetime import timedelta
 from typing import Any
@@ -169,7 +169,7 @@ def test_the_list_is_sorted_by_a_column(as_viewer: Client, sort: str, order: lis
     assert names_in(html_of(as_viewer, f"{LIST}?sort={sort}")) == expected
 
 
-def test_the_latest_audience_comes_first(as_viewer: Client) -> None:
+def test_the_latest_audience_is_first(as_viewer: Client) -> None:
     seed_audiences(
         named(1, createdAt="2026-05-01T09:00:00Z"),
         named(2, createdAt="2026-05-03T09:00:00Z"),
@@ -225,7 +225,7 @@ def test_loaded_rows_are_there_on_the_way_back(as_viewer: Client) -> None:
 
 
 def serving(pages: int, failing: str = "") -> Any:
-    """Return a service with so many pages, each with one audience; one of them may fail."""
+    """Return a service with this many pages of one audience each. The page `failing` fails."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         page_id = request.url.path.split("/")[3] if "audiences" in request.url.path else ""
@@ -249,7 +249,7 @@ def serving(pages: int, failing: str = "") -> Any:
 
 
 def loaded(client: Client, address: str, *, presses: int) -> str:
-    """Press "Load the rest" without JavaScript, at most so often; return the page at the end."""
+    """Press "Load the rest" without JavaScript, at most `presses` times; return the last page."""
     html = html_of(client, address)
     for _ in range(presses):
         actions = [e.attributes["action"] for e in elements(html, "form")]

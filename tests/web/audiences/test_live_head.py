@@ -1,4 +1,4 @@
-"""What an audience's page leads with, in each state, and the same words on every screen."""
+"""What an audience's page leads with in each state, with the same words on every screen."""
 
 from datetime import timedelta
 from typing import Any
@@ -40,7 +40,7 @@ def head_html(client: Client) -> str:
     return get(client, "audience-detail")
 
 
-def test_the_live_text_comes_first_then_what_would_change(
+def test_the_live_text_is_above_the_difference(
     fake_service: FakeService, as_publisher: Client
 ) -> None:
     serve(fake_service, wire.audience())
@@ -226,7 +226,7 @@ def approved(user: User, number: int) -> Operation:
 
 @pytest.fixture
 def rolled_back(settings: Any, as_publisher: Client) -> Version:
-    """Version 2 of an audience, published and taken back for version 1."""
+    """Version 2 of an audience, published and rolled back to version 1."""
     settings.EMBEDDED_API_QUEUE_S = settings.EMBEDDED_API_PROCESSING_S = 0
     audience = make_audience(computed_name="Brightwater")
     first, second = make_live_version(audience), make_version(audience, 2)

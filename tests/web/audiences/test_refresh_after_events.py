@@ -1,4 +1,4 @@
-"""A page that was read lately, by whomever: open pages get the ledger's state, for 3 seconds."""
+"""For 3 seconds after any read of a page, open pages get the ledger's state."""
 
 from collections.abc import Callable
 
@@ -28,7 +28,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def calls(as_viewer: Client, fake_service: FakeService, clock: Clock) -> Callable[[], int]:
-    """Returns the number of calls since an event had a page read, whose version is queued."""
+    """Returns the number of calls since an event caused a read of a page with a queued version."""
     fake_service.answer = service = ManyAudiences()
     service.add(2)
     service.change(("page_1", "aud_1"), latestVersion=service.version(("page_1", "aud_1"), 9))
@@ -51,7 +51,7 @@ def test_a_refresh_right_after_an_event_calls_nothing(
 
 
 @pytest.mark.parametrize("path", REGIONS)
-def test_opening_a_page_reads_it_whatever_an_event_did(
+def test_opening_a_page_reads_it_despite_an_event(
     calls: Callable[[], int], as_viewer: Client, path: str
 ) -> None:
     assert "9" in as_viewer.get(path).text

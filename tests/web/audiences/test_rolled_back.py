@@ -1,6 +1,7 @@
 """An audience whose latest version was rolled back: in lists, filters, exports and the palette."""
 
 import pytest
+from django.contrib.auth.models import AnonymousUser
 from django.http import QueryDict
 from django.test import Client
 
@@ -20,7 +21,7 @@ LIST, PAGE = "/audiences/", "/pages/page_1/"
 def service(
     fake_service: FakeService, db: None, monkeypatch: pytest.MonkeyPatch
 ) -> PublishingAudiences:
-    """Two audiences with a draft over a live version; the first draft was published and undone."""
+    """Two audiences with a draft over a live version; the first draft was rolled back."""
     service, clock = PublishingAudiences(), stopped(monkeypatch)
     fake_service.answer = service
     service.add(2)
@@ -56,7 +57,7 @@ def test_no_list_offers_to_publish_it(as_publisher: Client, url: str) -> None:
 
 @pytest.mark.parametrize("query", ["live=changed", "in=page_1&flag=changed"])
 def test_all_unpublished_changes_are_selected_without_it(query: str) -> None:
-    assert matching_audiences(QueryDict(query)) == [("page_1", "aud_2")]
+    assert matching_audiences(QueryDict(query), AnonymousUser()) == [("page_1", "aud_2")]
 
 
 def test_the_palette_does_not_offer_to_publish_it(as_publisher: Client) -> None:

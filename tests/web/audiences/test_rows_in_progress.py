@@ -7,7 +7,6 @@ import httpx
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from django.utils.http import urlencode
 
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.models import Attempt, Operation
@@ -18,7 +17,6 @@ from dashboard.service.reading import read_audiences
 from tests.support import wire
 from tests.support.clock import Clock, stopped
 from tests.support.fake_service import FakeService
-from tests.support.html import elements
 from tests.support.live_page import Region
 from tests.support.one_audience import address, serve
 from tests.support.polled_page import PolledPage
@@ -189,7 +187,7 @@ def test_the_head_follows_a_version_in_progress(
 ) -> None:
     serve(fake_service, moving())
     at = address(name, *(["ver_1"] if name == "version-publish" else []))
-    page, texts = (open_page(as_publisher, at, name) for name in ("audience-head", "live"))
+    page, texts = (open_page(as_publisher, at, name) for name in ("audience-head", "audience-body"))
     assert page.is_moving
     serve(fake_service, live_audience())
     clock.advance(3)
@@ -197,7 +195,7 @@ def test_the_head_follows_a_version_in_progress(
     assert "Version 2 live" in page.text
     assert "queued" not in page.text
     assert not page.is_moving
-    # The dialog is shown over the same page.
+    # The dialog opens over the same page.
     assert "Version 2" in texts.refresh().text
 
 
@@ -254,22 +252,10 @@ def test_an_operation_is_followed_until_settled(as_viewer: Client, paula: User) 
         operation_key="k1", actor=paula, kind=OperationKind.PUBLISH_VERSION, target=target, body={}
     )
     assert attempt
-    page = open_page(as_viewer, "/activity/", "operation-poll")
-    rows = [e.attributes["id"] for e in elements(page.html, "summary")]
-    assert page.is_moving
-    assert "<summary" not in page.refresh().html
-    assert page.is_moving
+    log = open_page(as_viewer, "/activity/?outcome=sending", "log")
+    ids = log.row_ids
+    assert log.is_soon
     end(attempt, AttemptResult(Outcome.ACCEPTED))
-    assert "Publish version 2: Accepted, not live yet." in page.refresh().text
-    assert [e.attributes["id"] for e in elements(page.html, "summary")] == rows
-    assert not page.is_moving
-
-
-def test_a_log_of_what_is_settled_reads_nothing_again(as_viewer: Client) -> None:
-    assert "operation-poll" not in open_page(as_viewer, "/activity/").html
-
-
-@pytest.mark.parametrize("sending", ["", "x", "1.²", "9" * 30, "999999999999"])
-def test_invalid_operations_are_ignored(sending: str, as_viewer: Client) -> None:
-    at = f"/activity/?{urlencode({'sending': sending})}"
-    assert "<summary" not in PolledPage(as_viewer, at, "operation-poll", is_partial=True).html
+    assert "Accepted, not live yet" in log.refresh().text, "it has left the list"
+    assert log.row_ids[0] == ids[0]
+    assert not log.is_soon

@@ -1,9 +1,10 @@
-"""Selecting audiences, in the list of all and in a page's table: a form that works by itself."""
+"""Selecting audiences in the list and in a page's table, with a form that needs no scripts."""
 
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from django.contrib.auth.models import AnonymousUser
 from django.http import QueryDict
 from django.test import Client
 
@@ -24,7 +25,7 @@ LISTS = ["/audiences/", "/pages/page_1/"]
 
 @pytest.fixture(autouse=True)
 def three_audiences(fake_service: FakeService) -> None:
-    """Three audiences of one page, as the service and the ledger have them."""
+    """Three audiences of one page, at the service and in the ledger."""
     audiences = [live(1), named(2), canceled(3)]
     serve(fake_service, *audiences)
     seed_pages(wire.page(audiencesCount=3), total=1)
@@ -46,7 +47,7 @@ def hidden_query(html: str) -> str:
 
 
 def sent(client: Client, **form: Any) -> list[list[str]]:
-    """Send a selection; return the ids of the audiences that the release's form has."""
+    """Send a selection; return the ids of the audiences in the release's form."""
     response = client.post("/releases/new/", form | {"then": "add"})
     assert response.status_code == 200
     boxes = boxes_in(response.text)
@@ -134,7 +135,7 @@ def test_more_than_a_release_takes_are_not_offered_together(as_publisher: Client
     html = html_of(as_publisher, "/audiences/")
     assert "Select all 502" not in text(html)
     assert "A release takes at most 500" in text(html)
-    assert len(matching_audiences(QueryDict("q=company"))) == MAX_ITEMS + 1
+    assert len(matching_audiences(QueryDict("q=company"), AnonymousUser())) == MAX_ITEMS + 1
 
 
 def test_a_row_fetched_again_keeps_its_checkbox(

@@ -15,7 +15,7 @@ ANY_PAGE = "/accounts/password/"
 
 
 def panel(client: Client) -> str:
-    """Open the panel."""
+    """Open the panel; return its HTML."""
     response = client.get(LIST, headers={"HX-Request": "true", "HX-Target": "notices-in"})
     return response.text
 
@@ -70,7 +70,7 @@ def test_all_are_marked_as_read_from_the_panel(vera: User, as_viewer: Client) ->
     assert 'id="bell-count" hx-swap-oob="true" hidden' in html
 
 
-def test_what_comes_while_the_panel_is_open_stays_unread(vera: User, as_viewer: Client) -> None:
+def test_notices_received_while_open_stay_unread(vera: User, as_viewer: Client) -> None:
     seen = seed_notification(vera, 1)
     later = seed_notification(vera, 2)
     as_viewer.post(f"{LIST}read/", {"until": seen.pk})

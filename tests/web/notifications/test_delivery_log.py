@@ -7,6 +7,7 @@ from django.test import Client
 from dashboard.notifications.models import Channel, Delivery, DeliveryAttempt, DeliveryState
 from dashboard.web.ui.query_params import PAGE_SIZE
 from tests.support.html import page_text, response_text, text
+from tests.support.live_page import Region
 from tests.support.seeding import seed_delivery
 
 pytestmark = pytest.mark.django_db
@@ -46,6 +47,14 @@ def test_more_are_loaded_below(as_administrator: Client) -> None:
     more = as_administrator.get(LOG, {"before": 2}, headers=headers)
     assert f"{LOG}1/" in more.text
     assert more["HX-Replace-Url"] == f"{LOG}?show=51"
+
+
+def test_an_open_delivery_follows_its_attempts(as_administrator: Client) -> None:
+    seed_delivery()
+    delivery = Region(as_administrator, f"{LOG}1/", "delivery")
+    assert delivery.element.attributes["data-every"] == "10"
+    Delivery.objects.update(state=DeliveryState.SENT, problem="")
+    assert "Publishing channel Sent" in delivery.refresh().text
 
 
 def test_one_delivery_shows_its_events_and_each_attempt(as_administrator: Client) -> None:

@@ -1,4 +1,4 @@
-"""Where a user's e-mail goes, and what the approval rule makes of it."""
+"""A user's e-mail address, and what it means for the approval rule."""
 
 import re
 from typing import Any
@@ -40,7 +40,7 @@ def say(response: Any) -> str:
 
 
 def link_for(client: Client, address: str) -> str:
-    """Ask for a link to an address; return its path as the e-mail has it."""
+    """Request a link to an address; return the path in the e-mail."""
     assert client.post(CHANGE, {"email": address}).url == SETTINGS
     deliver_pending("worker-1")
     message = mail.outbox[-1]
@@ -63,7 +63,7 @@ def test_an_address_counts_once_its_link_was_opened(
     assert current(vera) == "vera@kestrel.example"
     assert as_viewer.post(link).url == SETTINGS
     assert "Sent to vera@new.example" in say(as_viewer.get(SETTINGS))
-    # A link works once: it would undo a later change.
+    # A link works once, because it would undo a later change.
     assert as_viewer.post(CHANGE + "reset/").url == SETTINGS
     assert current(vera) == "vera@kestrel.example"
     assert "email/confirm/" in caplog.text
@@ -95,10 +95,8 @@ def test_no_two_accounts_have_one_address(as_viewer: Client, vera: User, paula: 
     assert current(vera) == "vera@kestrel.example"
 
 
-def test_a_new_address_makes_nobody_another_person(
-    as_viewer: Client, vera: User, paula: User
-) -> None:
-    """Two accounts of one person stay so: the account's own address still counts."""
+def test_a_new_address_keeps_the_same_person(as_viewer: Client, vera: User, paula: User) -> None:
+    """Two accounts of one person stay that, as the account's own address still counts."""
     paula.email = "vera@kestrel.example"
     paula.save()
     as_viewer.post(link_for(as_viewer, "vera@new.example"))
@@ -115,7 +113,7 @@ def test_no_link_is_sent_to_a_wrong_address(as_viewer: Client, vera: User, addre
 def test_links_are_not_sent_in_masses(
     as_viewer: Client, vera: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stopped(monkeypatch)  # They are counted by the minute.
+    stopped(monkeypatch)  # Requests are counted per minute.
     responses = [as_viewer.post(CHANGE, {"email": f"{n}@new.example"}) for n in range(3)]
     assert "Too many links. Try again in" in say(responses[-1])
     deliver_pending("worker-1")

@@ -57,7 +57,7 @@ def test_what_is_not_on_record_is_not_followed(as_viewer: Client, page_id: str) 
     assert press(as_viewer, page_id).status_code == 404
 
 
-def test_whoever_follows_too_much_is_told_why_it_failed(as_viewer: Client, vera: User) -> None:
+def test_following_too_much_is_refused_with_a_reason(as_viewer: Client, vera: User) -> None:
     now = "2026-03-01T09:00:00Z"
     Follow.objects.bulk_create(
         Follow(user=vera, page_id=f"page_{n}", created_at=now) for n in range(2, MAX_FOLLOWS + 2)

@@ -1,4 +1,4 @@
-"""The list of one's notifications."""
+"""The list of a user's notifications."""
 
 import pytest
 from django.contrib.auth.models import User
@@ -63,12 +63,12 @@ def test_more_are_loaded_below(vera: User, as_viewer: Client) -> None:
 
 
 def vera_ids(user: User) -> list[int]:
-    """Return the ids of a user's notifications, the oldest first."""
+    """Return the ids of a user's notifications, oldest first."""
     return list(Notification.objects.filter(user=user).order_by("pk").values_list("pk", flat=True))
 
 
 def links(client: Client) -> list[str]:
-    """Return where the notifications lead."""
+    """Return the links of the notifications."""
     html = client.get(LIST).text
     return [
         a.attributes["href"] for a in elements(html, "a") if a.attributes.get("class") == "lead"
@@ -88,7 +88,7 @@ def test_a_get_marks_nothing_as_read(vera: User, as_viewer: Client) -> None:
     assert notification.read_at is None
 
 
-def test_nobody_reads_those_of_others(paula: User, as_viewer: Client) -> None:
+def test_notifications_of_others_are_hidden(paula: User, as_viewer: Client) -> None:
     notification = seed_notification(paula)
     assert as_viewer.post(f"{LIST}{notification.pk}/read/").status_code == 404
     notification.refresh_from_db()

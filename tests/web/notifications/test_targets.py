@@ -1,4 +1,4 @@
-"""Webhooks of one's own, and of teams."""
+"""Webhooks of users and teams."""
 
 import pytest
 from django.contrib.auth.models import User
@@ -128,7 +128,7 @@ def test_a_test_shows_what_the_receiver_responded(
 def test_tests_are_limited(
     as_viewer: Client, target: WebhookTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stopped(monkeypatch)  # They are counted by the minute.
+    stopped(monkeypatch)  # Requests are counted per minute.
     last = [as_viewer.post(url(target, "test/"), follow=True) for _ in range(21)][-1]
     assert "too many tests" in response_text(last)
 
@@ -152,7 +152,7 @@ def test_a_webhook_for_slack_has_no_secret(as_administrator: Client) -> None:
 
 
 @pytest.mark.parametrize("step", ["", "delete/", "secret/", "test/"])
-def test_nobody_else_finds_ones_webhook(
+def test_a_personal_webhook_is_hidden_from_others(
     as_administrator: Client, target: WebhookTarget, step: str
 ) -> None:
     address = url(target, step)

@@ -1,4 +1,4 @@
-"""The overview: from the ledger alone, with everything that needs attention and its next step."""
+"""The overview, from the ledger only: what needs attention, each with its next step."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -85,7 +85,7 @@ def test_an_empty_built_in_service_names_what_fills_it(
         html = get(client)
         assert [words for words in fill if words in text(html)] == list(fill)
         links = [e.attributes.get("href") for e in elements(html, "a")]
-        assert links.count("/admin/") == (2 if may_manage else 0)  # the menu has one, too
+        assert links.count("/admin/") == (2 if may_manage else 0)  # the menu also has a link
     settings.EMBEDDED_API = False
     assert "import_people" not in get(as_administrator)
 
@@ -229,7 +229,7 @@ def test_a_late_version_needs_attention(late: dict[str, Any], as_viewer: Client)
     html = get(as_viewer)
     assert "Needs attention <small>1</small>" in html
     assert "Versions in progress <small>2</small>" in html
-    assert '<span id="in-flight">2</span>' in html
+    assert '<a class="lead" href="#flight">2</a>' in html
     word = str(late["status"]).capitalize()
     assert f"{word} Version 2, Brightwater Foods In progress for" in section(
         html, "Needs attention"
@@ -414,7 +414,7 @@ def test_an_operation_in_progress_is_followed_until_it_completes(
 
 
 def age_everything() -> None:
-    """Let what was just seen be seen a minute ago, so that it is due for a look."""
+    """Date the last reads back by a minute, so that audiences are due for a read."""
     AudienceRecord.objects.update(last_seen_at=timezone.now() - timedelta(minutes=1))
 
 
@@ -575,7 +575,7 @@ def test_published_today_counts_versions_that_went_live(as_viewer: Client, paula
     operation(paula, "accepted, but not live", SUCCEEDED)
     assert "Published today 0 0 yesterday" in text(get(as_viewer))
     seed_publication(2, started_at=timezone.now() - timedelta(days=1))
-    # Since when it is live isn't known.
+    # The start of this publication is unknown.
     seed_publication(
         1, audience_id="aud_2", reason=PublicationReason.FIRST_SEEN, is_start_seen=True
     )
@@ -609,7 +609,7 @@ def test_the_number_of_queries_is_constant(
         seed_audiences(queued() | {"audienceId": f"aud_{number}"}, page_id=f"page_{number}")
         operation(paula, f"k{number}", UNKNOWN)
         seed_publication(number)
-    shell_state()  # counted once for the pages of a while
+    shell_state()  # counts once; the page below uses the cache
     with django_assert_max_num_queries(31):
         get(as_publisher)
 

@@ -198,7 +198,7 @@ def test_the_key_of_another_operation_creates_nothing(form: PageForm) -> None:
 
 
 def check_again(form: PageForm) -> dict[str, str]:
-    """Submit the form of an unresolved page without a check, and return its fields."""
+    """Submit the form of an unresolved page without a check; return its fields."""
     second = WHOLE | {name: form.fields[name] for name in ("operation_key", "after")}
     assert "Check the newest pages first" in form.post(second).problems
     assert len(form.bodies) == 1
@@ -329,7 +329,7 @@ def test_htmx_gets_only_the_form_or_only_the_options(form: PageForm) -> None:
     assert "Book a call (book)" in form.html
     assert "Context" not in form.html
     form.rows("refresh", target="previews")
-    assert "title 4, description 0 characters" in form.text
+    assert "No description Search engines" in form.text
     assert "Brand ID" not in form.html
 
 
@@ -413,3 +413,20 @@ def test_each_act_of_the_form_has_its_url(form: PageForm, as_viewer: Client, act
     assert form.post(filled(), act).status in (200, 204, 302)
     assert form.bodies == []
     assert as_viewer.post(f"{NEW}{act}").status_code == 403
+
+
+def test_findings_are_beside_their_fields(form: PageForm) -> None:
+    form.creates()
+    dead = {"footerLinks.0.links.0.url": ""}
+    form.leave("footerLinks.0.links.0.url", filled(**dead))
+    assert "Link without a URL: Footer, “Imprint”" in form.text
+    assert form.submit(**dead).status == 422
+    assert "visitors can’t open a link" in form.problems
+    assert form.bodies == []
+    assert "No description Search engines" in form.text
+    form.submit(**dead, findings=form.fields["findings"])
+    assert [body["name"] for body in form.bodies] == ["Spring outbound"]
+
+
+def test_an_empty_form_has_no_findings(form: PageForm) -> None:
+    assert "finding" not in form.open().text

@@ -1,4 +1,4 @@
-"""Drafts: input to "Create page" is saved, for its user alone."""
+"""Drafts: input to "Create page" is saved for its user only."""
 
 import json
 import re
@@ -23,7 +23,7 @@ from tests.support.page_form import HTMX, WHOLE, PageForm, values
 
 
 def is_whole(form: PageForm) -> bool:
-    """Return whether each field of the form holds what WHOLE has for it."""
+    """Return whether each field of the form has its value in WHOLE."""
     fields = form.fields
     return all(fields[name] == value for name, value in WHOLE.items() if name in fields)
 
@@ -37,7 +37,7 @@ def test_a_draft_is_offered_later_and_complete(form: PageForm) -> None:
 
 
 def test_a_save_returns_the_previews_of_a_link(form: PageForm) -> None:
-    assert "title 4, description 0 characters" in form.save(form.whole())
+    assert "Title 44 of 600 px" in form.save(form.whole())
 
 
 def test_a_saved_draft_is_what_a_reload_shows(form: PageForm) -> None:
@@ -238,7 +238,7 @@ def test_an_old_draft_is_deleted(form: PageForm) -> None:
 
 @pytest.fixture
 def lost_form(form: PageForm) -> PageForm:
-    """A form that was sent and got no response."""
+    """A form that was sent without a response."""
     form.service.fails(httpx.ReadTimeout)
     return form.post(form.whole())
 

@@ -25,7 +25,7 @@ def audience(**differs: Any) -> Audience:
 
 
 def part_of(total: int) -> Answer:
-    """Return the responses of a service with `total` pages, whose cursors are start numbers."""
+    """Return a service with `total` pages, whose cursors are start numbers."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         params = parse_qs(request.url.query.decode())
@@ -339,8 +339,8 @@ def test_many_matches_are_loaded_in_steps(pages: ServicePage) -> None:
 
 @pytest.mark.parametrize("sort", ["", "name", "-updated", "-audiences"])
 def test_loading_all_matches_returns_each_once(pages: ServicePage, sort: str) -> None:
-    """The first rows are few of the matches, the last ones many: the queries differ."""
-    # Other pages are between them in every order.
+    """The first rows are few of the matches, the last ones many, which takes different queries."""
+    # Other pages are between the matches in every order.
     for part in range(0, 600, 200):
         record(
             *(
@@ -472,15 +472,11 @@ def test_invalid_parameters_still_show_a_list(pages: ServicePage, address: str) 
 
 
 def test_a_list_costs_the_same_however_long(
-    pages: ServicePage,
-    django_assert_max_num_queries: Any,
-    monkeypatch: pytest.MonkeyPatch,
+    pages: ServicePage, django_assert_max_num_queries: Any
 ) -> None:
-    # The counts of a list are made again every minute.
-    monkeypatch.setattr("dashboard.ledger.queries.pages.time", lambda: 0.0)
     pages.service.answer = part_of(620)
-    shell_state()  # counted once for the pages of a while
-    # One of them for the crawl, as the list is not complete; two tell the feed what was recorded.
+    shell_state()  # counts once; the page below uses the cache
+    # One of them is for the crawl, as the list is incomplete. Two add records to the feed.
     with django_assert_max_num_queries(18):
         pages.html()
     with django_assert_max_num_queries(12):

@@ -2,19 +2,17 @@
 
 from typing import Any
 
-import pytest
 from django.http import QueryDict
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.contract.audiences import Audience
-from dashboard.contract.metadata import MetadataRequest
 from dashboard.contract.pages import PageItem
 from dashboard.contract.resource import ListEnvelope
 from dashboard.web.audiences.table import AUDIENCES_OF_PAGE, AudienceRow, audience_table
 from dashboard.web.lists.columns import heading
 from dashboard.web.lists.state import ListState
-from dashboard.web.pages.detail import PageBody, curl_command, search_result, social_card
+from dashboard.web.pages.detail import PageBody, curl_command
 from tests.support import wire
 
 
@@ -36,26 +34,6 @@ def test_actions_come_by_their_index_and_those_without_last(indices: list[float 
     given_indices = [index for index in indices if index is not None]
     assert matching[: len(given_indices)] == sorted(given_indices)
     assert matching[len(given_indices) :] == [None] * indices.count(None)
-
-
-@pytest.mark.parametrize(
-    ("url", "site"),
-    [
-        ("https://pages.example/a/b/", "pages.example › a › b"),
-        ("https://[broken", "https://[broken"),
-        ("just words", "just words"),
-        (None, ""),
-    ],
-)
-def test_a_url_is_formatted_as_a_search_engine_does(url: str | None, site: str) -> None:
-    metadata = MetadataRequest(canonical_url=url)
-    assert search_result(metadata, title="Title").site == site
-
-
-def test_a_social_card_uses_the_most_specific_title() -> None:
-    titles = [{"title": "m"}, {"title": "m", "twitterTitle": "t"}, {"title": "m", "ogTitle": "o"}]
-    metadata = [None, *map(MetadataRequest.model_validate, titles)]
-    assert [social_card(item, title="p").title for item in metadata] == ["p", "m", "t", "o"]
 
 
 def test_a_curl_command_quotes_any_id() -> None:

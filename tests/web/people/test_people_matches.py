@@ -48,9 +48,7 @@ def marked_text(text: str, query: str) -> str:
         ("", "ada", ""),
     ],
 )
-def test_each_word_is_marked_whatever_its_case_and_accents(
-    text: str, query: str, expected: str
-) -> None:
+def test_marks_ignore_case_and_accents(text: str, query: str, expected: str) -> None:
     assert marked_text(text, query) == expected
 
 

@@ -570,7 +570,7 @@ def test_the_page_costs_few_queries(
     dialog: PublishDialog, django_assert_max_num_queries: Any
 ) -> None:
     dialog.open()
-    with django_assert_max_num_queries(26):
+    with django_assert_max_num_queries(32):
         dialog.open()
 
 

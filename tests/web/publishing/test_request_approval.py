@@ -1,4 +1,4 @@
-"""From the publish dialog, another person can be asked to approve; the rule can require it."""
+"""Approval can be requested in the publish dialog, and the rule can require it."""
 
 import re
 
@@ -25,7 +25,7 @@ def rule(db: None) -> None:
 
 @pytest.fixture
 def chiefs_form(service: PublishingService) -> ScheduleForm:
-    """The form in the browser of an administrator who may publish."""
+    """The form in the browser of an administrator who is also a publisher."""
     return ScheduleForm(logged_in(person("chief", "Administrators", "Publishers")), service)
 
 
@@ -45,7 +45,7 @@ def test_under_the_rule_only_a_request_is_possible(schedule: ScheduleForm) -> No
     assert "Expires in 7 days. You can’t approve your own request." in page
 
 
-def test_a_request_makes_a_release_of_one(schedule: ScheduleForm) -> None:
+def test_a_request_makes_a_release_with_one_item(schedule: ScheduleForm) -> None:
     page = schedule.submit(when="approval", note="Prices")
     release = Release.objects.get()
     assert (release.state, release.due_at) == (ReleaseState.WAITING_FOR_APPROVAL, None)

@@ -1,4 +1,4 @@
-"""A version can be scheduled from the publish dialog: a release of one, as it was reviewed."""
+"""A version can be scheduled in the publish dialog, as a release of one reviewed version."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 
 def sunday_of_the_clocks(month: int) -> str:
-    """Return the last Sunday of that month of next year, on which clocks change in Europe."""
+    """Return the last Sunday of that month of next year, when clocks change in Europe."""
     last = datetime(NEXT_YEAR, month, 31, tzinfo=UTC).date()
     return (last - timedelta(days=(last.weekday() + 1) % 7)).isoformat()
 
@@ -202,9 +202,7 @@ def test_the_dialog_says_if_no_scheduler_runs(schedule: ScheduleForm) -> None:
     assert "Scheduler last active" in page
 
 
-def test_whoever_may_not_publish_may_not_schedule(
-    schedule: ScheduleForm, as_viewer: Client
-) -> None:
+def test_viewers_cannot_schedule(schedule: ScheduleForm, as_viewer: Client) -> None:
     fields = schedule.fill()
     schedule.client = as_viewer
     schedule.send(fields)

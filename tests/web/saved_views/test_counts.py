@@ -1,4 +1,4 @@
-"""The counts of views: from the ledger, by one query, cached, with their coverage."""
+"""The counts of views: from the ledger, in one query, cached, with their coverage."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def test_each_list_is_counted_as_its_rows_are(
     queries = {"audiences": "live=changed", "pages": "q=fleet", "activity": "actor=paula"}
     for pk, (name, query) in enumerate((queries | {"webhooks": "state=on"}).items(), start=1):
         seed_view(vera, pk, list_name=name, query=query)
-    counts = count_views(views_of(vera)).items()
+    counts = count_views(views_of(vera), vera).items()
     assert {pk: count.count for pk, count in counts} == {1: 1, 2: 1, 3: 1, 4: 1}
     assert not any(count.is_partial for _, count in counts)
 
@@ -43,7 +43,7 @@ def test_each_list_is_counted_as_its_rows_are(
 def test_people_and_events_of_webhooks_are_not_counted(vera: User) -> None:
     seed_view(vera, 1, list_name="people", query="q=ada")
     seed_view(vera, 2, list_name="webhooks", query="event=form.submitted")
-    assert count_views(views_of(vera)) == {}
+    assert count_views(views_of(vera), vera) == {}
 
 
 def test_an_incomplete_ledger_gives_minimum_counts(as_viewer: Client, vera: User) -> None:
@@ -60,7 +60,7 @@ def test_all_counts_take_one_query_and_then_none(
         seed_view(vera, pk, query=f"q={pk}")
     assert len(queries_of_counts(as_viewer, "/audiences/?q=1")) == 1
     assert queries_of_counts(as_viewer, "/pages/") == []
-    assert len(count_views(views_of(vera))) == MAX_COUNTED
+    assert len(count_views(views_of(vera), vera)) == MAX_COUNTED
 
 
 def test_a_changed_view_is_counted_at_once(audiences: None, as_viewer: Client, vera: User) -> None:
@@ -94,5 +94,5 @@ def test_a_page_is_shown_although_views_cannot_be_read(as_viewer: Client, vera: 
 def test_a_value_that_may_not_exist_is_not_counted(audiences: None, vera: User) -> None:
     seed_view(vera, 1, query="status=paused")
     seed_view(vera, 2, query="live=changed")
-    counts = count_views(views_of(vera))
+    counts = count_views(views_of(vera), vera)
     assert [counts[1].count, counts[2].count] == [None, 1]

@@ -1,4 +1,4 @@
-"""The density of a list: of its URL, else the user's preference; part of a view."""
+"""The density of a list: from its URL or the user's preference, and part of a view."""
 
 import pytest
 from django.contrib.auth.models import User
@@ -22,7 +22,7 @@ REGIONS = {
     "/people/?q=ada": "results",
     "/webhooks/?state=on": "subscriptions",
 }
-"""What htmx replaces in each list, by a URL that filters or sorts it."""
+"""The element that htmx replaces, by a URL that filters or sorts each list."""
 LISTS = [*REGIONS, "/activity/?kind=publish_version"]
 each_list = pytest.mark.parametrize("url", LISTS)
 
@@ -48,7 +48,7 @@ def long_lists(lists: None, paula: User) -> None:
 
 
 def densities(client: Client, url: str, target: str = "") -> list[str]:
-    """Return the densities that a response sets, the outermost first."""
+    """Return the densities that a response sets, outermost first."""
     headers = {"HX-Request": "true", "HX-Target": target} if target else {}
     html = client.get(url, headers=headers).text
     marked = [element for tag in ("html", "div") for element in elements(html, tag)]
@@ -56,7 +56,7 @@ def densities(client: Client, url: str, target: str = "") -> list[str]:
 
 
 @each_list
-def test_density_comes_from_url_list_or_user(as_viewer: Client, vera: User, url: str) -> None:
+def test_density_is_read_from_url_list_or_user(as_viewer: Client, vera: User, url: str) -> None:
     assert densities(as_viewer, f"{url}&density=comfortable") == ["comfortable"]
     assert densities(as_viewer, url) == []
     save_preferences(vera, density="comfortable")

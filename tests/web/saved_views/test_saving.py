@@ -1,4 +1,4 @@
-"""Saving, changing and deleting views: whose they are, and what is refused."""
+"""Saving, changing and deleting views: ownership and refusals."""
 
 from typing import Any
 
@@ -171,7 +171,7 @@ def test_a_view_is_moved_among_those_of_its_list(as_publisher: Client, paula: Us
     assert [view.name for view in views_of(paula)] == ["A", "P", "B", "Last", "Team"]
 
 
-def test_a_view_given_to_the_team_comes_last(as_publisher: Client, paula: User) -> None:
+def test_team_views_are_listed_last(as_publisher: Client, paula: User) -> None:
     seed_view(paula, 1)
     seed_view(None, 2, position=4)
     as_publisher.post("/saved-views/1/", {"name": "Prices", "share": "team"})

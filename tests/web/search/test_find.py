@@ -34,7 +34,7 @@ def find(client: Client, words: str = "", *, target: str = "", status: int = 200
 
 
 def options(html: str) -> list[str]:
-    """Return where the palette's options lead, in order."""
+    """Return the URLs of the palette's options, in order."""
     options = [e for e in elements(html, "a") if e.attributes.get("role") == "option"]
     return [e.attributes["href"] for e in options]
 
@@ -120,8 +120,8 @@ def test_the_number_of_queries_is_constant(
     for number in range(30):
         seed_pages(wire.page(pageId=f"page_{number}"))
         seed_audiences(wire.audience(audienceId=f"aud_{number}"), page_id=f"page_{number}")
-    shell_state()  # counted once for the pages of a while
-    with django_assert_max_num_queries(22):
+    shell_state()  # counts once; the page below uses the cache
+    with django_assert_max_num_queries(23):
         assert len(palette(as_publisher, "e")) > 12
 
 
@@ -150,7 +150,7 @@ def test_the_palette_shows_totals_and_links_to_all(as_viewer: Client) -> None:
     assert "All 8 pages matching “hans”" in text(html)
 
 
-def test_the_best_match_comes_first_among_many(as_viewer: Client) -> None:
+def test_the_best_match_is_first_among_many(as_viewer: Client) -> None:
     know_many(30, name="All of Hanseatic")
     seed_audiences(wire.audience(audienceId="b", effectiveName="Hanseatic Kühllogistik"))
     assert palette(as_viewer, "hans")[0] == "/pages/page_1/audiences/b/"
@@ -611,10 +611,10 @@ def test_an_invalid_cookie_has_no_visits(cookie: str, as_viewer: Client, vera: U
 
 
 def test_shortcuts_are_listed_on_page_and_dialog(as_viewer: Client) -> None:
-    assert "Go to Overview, Pages, Audiences, Releases, People" in text(find(as_viewer))
+    assert "Go to Overview, Pages, Audiences, Review, Releases, People" in text(find(as_viewer))
     dialog = find(as_viewer, target="dialogs")
     assert [e.attributes["id"] for e in elements(dialog, "dialog")] == ["keys-dialog"]
-    assert "Go to Overview, Pages, Audiences, Releases, People" in text(dialog)
+    assert "Go to Overview, Pages, Audiences, Review, Releases, People" in text(dialog)
 
 
 def test_single_key_shortcuts_can_be_turned_off_and_on(as_viewer: Client) -> None:

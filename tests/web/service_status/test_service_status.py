@@ -1,4 +1,4 @@
-"""The page of deviations, and reports of browsers."""
+"""The page of deviations, and browser reports."""
 
 import json
 import re
@@ -131,10 +131,10 @@ def test_a_report_without_length_is_limited(as_viewer: Client) -> None:
     assert body.tell() <= 10_001
 
 
-def test_reports_of_one_user_are_limited(
+def test_a_users_reports_are_limited(
     as_viewer: Client, as_publisher: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stopped(monkeypatch)  # They are counted by the minute.
+    stopped(monkeypatch)  # Reports are counted per minute.
     statuses = [send_report(as_viewer, **{"effective-directive": "img-src"}) for _ in range(61)]
     assert statuses[-1] == 429
     assert send_report(as_publisher, **{"effective-directive": "img-src"}) == 204

@@ -1,4 +1,4 @@
-"""Every page shows its environment and the service it uses."""
+"""Every page shows the environment and the service."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from tests.support.html import elements, response_text, text
 
 
 def pills(html: str) -> list[str]:
-    """Return the tone of every environment's name on a page."""
+    """Return the tone of every environment name on a page."""
     options = [element.attributes for element in elements(html, "span")]
     return [item["data-tone"] for item in options if item.get("class") == "badge pill one-line"]
 
@@ -47,3 +47,12 @@ def test_the_shell_shows_the_service_host(
     assert "api.staging.example" not in Client().get("/accounts/login/").text
     settings.SERVICE_URL = None
     assert "Built-in API" in response_text(as_viewer.get("/find/"))
+
+
+@pytest.mark.django_db
+def test_a_page_renders_once_it_is_complete(as_viewer: Client) -> None:
+    html = as_viewer.get("/").text
+    [link] = [link for link in elements(html, "link") if link.attributes.get("rel") == "expect"]
+    assert link.attributes["blocking"] == "render"
+    awaited = link.attributes["href"].removeprefix("#")
+    assert html.index("</main>") < html.index(f'id="{awaited}"')

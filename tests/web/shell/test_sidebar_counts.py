@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 
 def side_of(client: Client, address: str = "/activity/") -> str:
-    """Return the words of the navigation's sections, counted now."""
+    """Return the text of the navigation's sections with fresh counts."""
     cache.clear()
     html = page_html(client, address)
     return text(html[html.index('<div class="nav">') : html.index('<div class="nav" id="pins"')])
@@ -29,12 +29,13 @@ def test_pages_are_counted_as_the_service_counts_them(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     assert (
-        side_of(as_viewer) == "Overview Pages Audiences Releases People Webhooks Approvals Activity"
+        side_of(as_viewer)
+        == "Overview Pages Audiences Review Releases People Webhooks Approvals Activity"
     )
     record(numbered(1), total=1204)
     assert (
         side_of(as_viewer)
-        == "Overview Pages 1,204 Audiences Releases People Webhooks Approvals Activity"
+        == "Overview Pages 1,204 Audiences Review Releases People Webhooks Approvals Activity"
     )
 
 
@@ -45,7 +46,7 @@ def test_audiences_are_counted_as_their_list_has_them(
     seed_audiences(wire.audience(), wire.audience(audienceId="aud_2"))
     assert (
         side_of(as_viewer)
-        == "Overview Pages 1 Audiences 2 Releases People Webhooks Approvals Activity"
+        == "Overview Pages 1 Audiences 2 Review Releases People Webhooks Approvals Activity"
     )
 
 
@@ -53,11 +54,11 @@ def test_operations_need_attention_until_settled(
     as_viewer: Client, vera: User, fake_service: FakeService
 ) -> None:
     publish(vera, "ver_1", Outcome.UNKNOWN)
-    assert side_of(as_viewer).endswith("Activity 1 needs attention")
+    assert side_of(as_viewer).endswith("Activity 1 failed or unknown")
     publish(vera, "ver_2", Outcome.UNKNOWN)
-    assert side_of(as_viewer).endswith("Activity 2 need attention")
+    assert side_of(as_viewer).endswith("Activity 2 failed or unknown")
     publish(vera, "ver_3", Outcome.ACCEPTED)
-    assert side_of(as_viewer).endswith("Activity 2 need attention")
+    assert side_of(as_viewer).endswith("Activity 2 failed or unknown")
 
 
 def test_the_counts_are_cached_across_pages(
@@ -66,7 +67,7 @@ def test_the_counts_are_cached_across_pages(
     record(numbered(1), total=1204)
     fake_service.answers(200, json=wire.envelope())
     assert "1,204" in side_of(as_viewer, "/people/")
-    # The session, the user, two of their rights, the feed, the count of the bell, and the views.
+    # The session, the user, two queries for permissions, the feed, the bell's count, and the views.
     with django_assert_max_num_queries(7):
         assert "1,204" in page_html(as_viewer, "/people/")
 
@@ -94,21 +95,21 @@ def test_the_counts_follow_a_press_at_once(
     seed_pages(wire.page())
     page_html(as_administrator, "/activity/")
     publish(ada, "ver_1", Outcome.UNKNOWN)
-    assert "1 needs attention" not in page_text(as_administrator, "/activity/")
+    assert "1 failed or unknown" not in page_text(as_administrator, "/activity/")
     what = {"page_id": "page_1", "audience_id": "", "followed": "1"}
     headers = {"HX-Request": "true", "HX-Target": "follow"}
     response = as_administrator.post("/notifications/follow/", what, headers=headers)
     assert 'id="count-activity" hx-swap-oob="true"' in response.text
-    assert response_text(response).endswith("1 needs attention")
+    assert response_text(response).endswith("1 failed or unknown")
 
 
-def test_another_process_counts_anew_after_a_press(
+def test_other_processes_recount_after_a_change(
     as_viewer: Client, vera: User, fake_service: FakeService
 ) -> None:
     as_viewer.post("/accounts/theme/", {"theme": "dark"})
     page_html(as_viewer, "/activity/")
     publish(vera, "ver_1", Outcome.UNKNOWN)
-    assert "1 needs attention" in page_text(as_viewer, "/activity/")
+    assert "1 failed or unknown" in page_text(as_viewer, "/activity/")
 
 
 def test_a_press_succeeds_though_counting_fails(

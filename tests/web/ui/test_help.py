@@ -29,6 +29,7 @@ def test_unfamiliar_terms_have_help() -> None:
         "audience-coverage",
         "change-conflict",
         "computed-name",
+        "field-source",
         "conformance",
         "last-known",
     ]

@@ -299,11 +299,11 @@ def test_2000_versions_come_in_consecutive_pages_of_50(
 ) -> None:
     serve(fake_service, wire.audience())
     start = time.process_time()
-    # Ten of them count for the sidebar, once in ten seconds; one compares what changed once more,
-    # on PostgreSQL under a lock; three record what is live, as this is the first read.
+    # Ten of them count for the sidebar, once in ten seconds. One compares again what changed, which
+    # takes a lock on PostgreSQL. Three record what is live, as this is the first read.
     with django_assert_max_num_queries(37 + connection.features.has_select_for_update):
         page = get(as_viewer, "version-list")
-    # Half a second on a fast machine, most of it to compile the templates.
+    # Half a second on a fast machine, mostly for compiling the templates.
     assert time.process_time() - start < 5
     assert headings(page)[-1] == "Version 1952"
     assert "1,951 older versions" in text(page)
@@ -358,7 +358,7 @@ def test_the_last_page_is_in_the_url(fake_service: FakeService, as_viewer: Clien
 
 
 def address_after_loading(client: Client, last: int, shown_at: str) -> str:
-    """Return the browser's URL after the part below a version was loaded."""
+    """Return the browser's URL after loading the versions below `last`."""
     headers = {"HX-Request": "true", "HX-Target": "more"}
     headers["HX-Current-URL"] = f"http://testserver{shown_at}"
     url = address("version-list", before=f"ver_{last}")
@@ -378,7 +378,9 @@ def test_an_unknown_start_shows_the_newest(fake_service: FakeService, as_viewer:
     assert headings(get(as_viewer, "version-list", before="gone")) == ["Version 2", "Version 1"]
 
 
-def test_versions_of_one_number_are_all_shown(fake_service: FakeService, as_viewer: Client) -> None:
+def test_versions_with_equal_numbers_are_all_shown(
+    fake_service: FakeService, as_viewer: Client
+) -> None:
     see(2, versionId="ver_twin")
     serve(fake_service, wire.audience())
     assert headings(get(as_viewer, "version-list")).count("Version 2") == 2

@@ -1,4 +1,4 @@
-"""The receiver: off until switched on, writes down what arrives, and trusts nothing of it."""
+"""The receiver is off until it is turned on, records deliveries, and trusts none of them."""
 
 import gzip
 import json
@@ -135,7 +135,7 @@ def test_with_a_secret_only_signed_deliveries_are_stored(receiver: ReceiverPage)
     assert "The signature is valid." in text(receiver.last())
 
 
-def test_what_was_sent_is_shown_whatever_its_form(receiver: ReceiverPage) -> None:
+def test_a_sent_body_is_shown_in_any_format(receiver: ReceiverPage) -> None:
     published = json.dumps(PUBLISHED).encode()
 
     def delivery_text(body: bytes, encoding: str = "") -> str:
@@ -306,7 +306,7 @@ def test_a_body_too_large_is_refused_unread(receiver: ReceiverPage) -> None:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A real server, as a broken-off body depends on its sockets."""
+    """A real server, because incomplete bodies need real sockets."""
     with over_http(PublishingService()) as service_url:
         dashboard = Dashboard(tmp_path_factory.mktemp("receiver"), service_url)
         dashboard.prepare()
@@ -315,7 +315,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def said_to(server: Running, address: str, rest: bytes) -> bytes:
-    """Send the head of a delivery and the rest, stop there, and return the response."""
+    """Send the head of a delivery and the rest, then close for writing; return the response."""
     place = urlsplit(server.url)
     with socket.create_connection((place.hostname, place.port), timeout=60) as sender:
         head = f"POST {address} HTTP/1.1\r\nHost: {place.netloc}\r\nConnection: close\r\n"
@@ -354,7 +354,7 @@ def test_the_largest_body_is_accepted_and_its_beginning_stored(receiver: Receive
 def test_a_burst_is_rejected_with_the_time_to_retry(
     receiver: ReceiverPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stopped(monkeypatch)  # Deliveries are counted by the minute.
+    stopped(monkeypatch)  # Deliveries are counted per minute.
     answers = [receiver.arrive(b"{}") for _ in range(122)]
     assert {answer.status_code for answer in answers[120:]} == {429}
     assert 0 < int(answers[-1]["Retry-After"]) <= 60

@@ -1,4 +1,4 @@
-"""Who may not change webhooks reads the receiver's secret nowhere, and can't search for it."""
+"""Users who may not change webhooks can't read the receiver's secret, nor search for it."""
 
 import httpx
 import pytest
@@ -21,7 +21,7 @@ NEW_RULE = {"changed_at": "2026-11-01T10:00Z", "changed_by_name": "ada"}
 
 @pytest.fixture
 def secret(ada: User, fake_service: FakeService) -> str:
-    """The secret: in a subscription, its updates, an approval and a follower's notification."""
+    """The secret, which is in a subscription, its updates, an approval and a notification."""
     editor = logged_in(ada)
     path = switched_on(editor)
     secret = path.split("/")[2]
@@ -55,7 +55,7 @@ def secret(ada: User, fake_service: FakeService) -> str:
 
 
 def pages(browser: Client) -> dict[str, str]:
-    """Return the pages that have to do with a subscription, by URL."""
+    """Return the pages about a subscription, by URL."""
     response = browser.get("/activity/").text
     keys = {part.split("/")[0] for part in response.split('href="/activity/')[1:]}
     urls = [
@@ -90,7 +90,7 @@ def test_an_administrator_sees_what_is_sent_and_approved(secret: str, ada: User)
     assert {"/find/?q=crm", "/notifications/", "/service/watch/"}.isdisjoint(seen)
 
 
-def test_nobody_finds_the_secret_by_searching_for_its_parts(secret: str, as_viewer: Client) -> None:
+def test_search_never_matches_parts_of_the_secret(secret: str, as_viewer: Client) -> None:
     start = as_viewer.get("/find/", {"q": f"hooks/{secret[:6]}"})
     assert PAGE not in start.text
     assert PAGE in as_viewer.get("/find/", {"q": "pressroom.example/hooks"}).text

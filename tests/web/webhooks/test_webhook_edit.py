@@ -1,4 +1,4 @@
-"""Editing a subscription: what was shown is what is sent, and no input is ever lost."""
+"""Editing a subscription sends exactly the body shown, and never loses input."""
 
 import json
 from typing import Any
@@ -210,7 +210,7 @@ def test_label_url_and_events_are_saved_by_one_button(form: WebhookForm) -> None
     assert form.changes == [{"url": NEW, "events": []}]
 
 
-def test_a_label_changed_by_somebody_else_is_not_overwritten(form: WebhookForm) -> None:
+def test_a_label_changed_by_a_colleague_is_kept(form: WebhookForm) -> None:
     data = form.review(url=NEW)
     SubscriptionRecord.objects.update(label="Theirs")
     form.post(data)

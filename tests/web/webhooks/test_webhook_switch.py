@@ -1,4 +1,4 @@
-"""The switch: one request per press, turning off is confirmed, and the real state is shown."""
+"""The switch sends one request per press, confirms turning off, and shows the real state."""
 
 from typing import Any
 from uuid import uuid4
@@ -165,7 +165,7 @@ def test_after_a_failure_the_switch_shows_the_truth(
     assert reverse("operation-detail", args=[operation.operation_key]) in response.text
 
 
-def test_a_refusal_shows_what_somebody_else_has_done_meanwhile(switch: WebhookSwitch) -> None:
+def test_a_refusal_shows_a_colleagues_change(switch: WebhookSwitch) -> None:
     switch.service.held = wire.subscription(active=False)
     switch.service.way = answers(409, detail="Busy.")
     response = switch.press("on")

@@ -1,4 +1,4 @@
-"""Webhook subscriptions: the list that people make, adding, reading, filtering, forgetting."""
+"""Webhook subscriptions: the list, adding, reading, filtering and removing."""
 
 import json
 from datetime import timedelta
@@ -29,7 +29,7 @@ ADD = f"{LIST}new/"
 
 
 def listed(**differs: Any) -> SubscriptionRecord:
-    """Return a subscription on the list, labelled CRM by default."""
+    """Return a listed subscription, labelled CRM by default."""
     label = differs.pop("label", "CRM")
     seen = WebhookSubscription.model_validate(wire.subscription(**differs))
     return record_subscription(seen, label=label)
@@ -206,7 +206,7 @@ def test_who_may_not_change_is_offered_no_change(viewed: ServicePage) -> None:
         assert 'name="subscription_id"' not in page
 
 
-@pytest.mark.django_db  # by a fixture that is named at run time
+@pytest.mark.django_db  # for a fixture that is requested by name at run time
 @pytest.mark.parametrize("who", ["as_viewer", "as_publisher"])
 @pytest.mark.parametrize(
     ("address", "data"),
@@ -380,7 +380,7 @@ def test_refreshing_all_stops_if_the_service_does_not_respond(viewed: ServicePag
         listed(subscriptionId=f"whs_{number}")
     viewed.service.fails(httpx.ReadTimeout)
     page = response_text(viewed.client.post(LIST, {"read_all": "1"}))
-    # Eight are begun side by side; the breaker holds back what follows the third silence.
+    # Eight start in parallel. The circuit breaker holds back the rest after three without response.
     assert 3 <= len(viewed.service.sent) <= 8
     assert page.count("Not checked: earlier requests failed.") == 12
 
@@ -412,7 +412,7 @@ def test_htmx_takes_the_rows_alone(viewed: ServicePage) -> None:
     viewed.service.answers(200, json=wire.subscription())
     headers = {"HX-Request": "true", "HX-Target": "subscriptions"}
     part = viewed.client.post(LIST, {"read": "whs_1"}, headers=headers)
-    assert part.text.lstrip().startswith('<div class="stack" id="subscriptions">')
+    assert part.text.lstrip().startswith('<div class="stack" id="subscriptions"')
     assert "HX-Target" in part["Vary"]
 
 
