@@ -213,7 +213,7 @@ def test_nothing_is_streamed_but_exports() -> None:
 
 
 def test_machines_send_nothing_themselves() -> None:
-    """A worker sends what they decide, through the one door."""
+    """A worker sends what they decide, through the one function that sends."""
     senders = ("dashboard.operations.execution", "dashboard.operations.publish")
     banned = (*senders, "dashboard.service.client.publishing_client", "dashboard.client.client")
     deciders = set()

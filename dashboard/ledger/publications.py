@@ -20,7 +20,7 @@ from dashboard.ledger.changes import RecordedAudience
 from dashboard.ledger.models import Installation, PageRecord, Publication
 from dashboard.ledger.models.objects import IN_FLIGHT, LiveStatus, live_status
 from dashboard.ledger.models.publications import PublicationReason
-from dashboard.ledger.queries.audiences import taken_back_by
+from dashboard.ledger.queries.audiences import rollback_of
 from dashboard.ledger.signals import published_outside
 
 
@@ -54,7 +54,7 @@ def record_publications(
     return [
         audience_id
         for audience_id, read in reads.items()
-        if read.latest and taken_back_by(read.history, read.latest.version_id)
+        if read.latest and rollback_of(read.history, read.latest.version_id)
     ]
 
 

@@ -101,7 +101,7 @@ def operation_state(operation: Any) -> State:
         return VersionState.CANCELED if is_canceled else OperationState.NOT_LIVE_YET
     if operation.live_until is None:
         return OperationState.LIVE
-    return VersionState.ROLLED_BACK if operation.is_taken_back else VersionState.SUPERSEDED
+    return VersionState.ROLLED_BACK if operation.is_rolled_back else VersionState.SUPERSEDED
 
 
 def time_to_live(operation: Any) -> timedelta | None:

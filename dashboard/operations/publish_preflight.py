@@ -93,14 +93,14 @@ def findings(
     page: PageReading,
     pending: PendingChanges,
     others_in_flight: Iterable[int | None],
-    taken_back_by: Publication | None = None,
+    rolled_back_by: Publication | None = None,
     with_content: bool = True,
     verdicts: VersionVerdicts = NO_VERDICTS,
 ) -> list[Finding]:
     """Return the findings, the most severe first.
 
     `version` is None if the service did not return it and it is not recorded. `others_in_flight`
-    has the numbers of other versions of the audience with an open publish, and `taken_back_by` is
+    has the numbers of other versions of the audience with an open publish, and `rolled_back_by` is
     the publication that replaced the version by a rollback. `verdicts` are decisions in Pressroom.
     `with_content` adds problems of the page's content, which don't depend on the version.
     """
@@ -108,7 +108,7 @@ def findings(
     findings = [
         *_reading_findings(reading),
         *_version_findings(version, audience),
-        *_rollback_findings(version, taken_back_by),
+        *_rollback_findings(version, rolled_back_by),
         *_verdict_findings(version, verdicts),
         *_context_findings(version, audience, page, others_in_flight),
         *_conversation_findings(version, pending),
@@ -179,16 +179,16 @@ def _version_findings(version: AudienceVersion | None, audience: Audience) -> It
 
 
 def _rollback_findings(
-    version: AudienceVersion | None, taken_back_by: Publication | None
+    version: AudienceVersion | None, rolled_back_by: Publication | None
 ) -> Iterator[Finding]:
-    if version and taken_back_by:
-        name, by = f"version {version.version_number}", taken_back_by.actor_name
+    if version and rolled_back_by:
+        name, by = f"version {version.version_number}", rolled_back_by.actor_name
         yield Finding(
             Severity.RISK,
             f"{by} rolled back {name}" if by else f"{name.capitalize()} was rolled back",
-            taken_back_by.note,
+            rolled_back_by.note,
             "versions",
-            at=taken_back_by.started_at.isoformat(),
+            at=rolled_back_by.started_at.isoformat(),
         )
 
 

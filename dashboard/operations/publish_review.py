@@ -56,7 +56,7 @@ class PublishReview:
     """The last publish of this version, with any outcome."""
     live_publication: Publication | None
     """The publication that made the live version live; None if nothing is live."""
-    taken_back_by: Publication | None
+    rolled_back_by: Publication | None
     """The publication that replaced this version by a rollback; None without a rollback."""
     findings: list[Finding]
 
@@ -73,7 +73,7 @@ class PublishReview:
             version.status,
             is_live=live is not None and live.version_id == version.version_id,
             was_live=bool(version.published_at),
-            is_rolled_back=self.taken_back_by is not None,
+            is_rolled_back=self.rolled_back_by is not None,
         )
 
     @property
@@ -120,7 +120,7 @@ class PublishReview:
     def is_rollback(self) -> bool:
         """Whether the version was live before the live one, and wasn't rolled back itself."""
         is_back = is_rollback(self.snapshot.version, self.snapshot.live)
-        return is_back and self.taken_back_by is None
+        return is_back and self.rolled_back_by is None
 
     @cached_property
     def rule(self) -> ApprovalRule:
@@ -156,7 +156,7 @@ def review_publish(target: PublishTarget, *, with_conversation: bool) -> Publish
     version, live = snapshot.version, snapshot.live
     publication = live_publication(page_id, audience_id)
     last, others_in_flight = _earlier_publishes(target)
-    taken_back_by = rolled_back_by(*target)
+    rollback = rolled_back_by(*target)
     return PublishReview(
         target=target,
         operation_key=operation_key,
@@ -171,14 +171,14 @@ def review_publish(target: PublishTarget, *, with_conversation: bool) -> Publish
             if publication and live and publication.version_id == live.version_id
             else None
         ),
-        taken_back_by=taken_back_by,
+        rolled_back_by=rollback,
         findings=findings(
             reading,
             version,
             page=page,
             pending=pending,
             others_in_flight=others_in_flight,
-            taken_back_by=taken_back_by,
+            rolled_back_by=rollback,
             with_content=with_conversation,  # when the form is shown, as it stops nothing
             verdicts=VersionVerdicts(rejections([target[:2]]).get(target), list(verdicts.values())),
         ),

@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 
 from dashboard import clock
 from dashboard.ledger.models.operations import Operation, Outcome
-from dashboard.page_drafts.models import PageDraft
+from dashboard.page_drafts.models import MAX_NAME, PageDraft
 from dashboard.work.tasks import WorkerTask
 
 MAX_DRAFTS = 10
@@ -20,7 +20,6 @@ MAX_DRAFTS = 10
 DRAFT_LIFETIME = timedelta(days=90)
 MAX_DRAFT_CHARACTERS = 1_000_000
 """Characters of JSON. Source: our choice."""
-MAX_DRAFT_NAME = 200
 
 
 def save_draft(
@@ -40,7 +39,7 @@ def save_draft(
         user_id=user_id,
         key=key,
         operation_key=operation_key,
-        name=name.replace("\0", "")[:MAX_DRAFT_NAME],
+        name=name.replace("\0", "")[:MAX_NAME],
         fields_json=fields_json,
         saved_at=clock.now(),
     )

@@ -3,6 +3,8 @@
 from django.conf import settings
 from django.db import models
 
+MAX_NAME = 200
+
 
 class PageDraft(models.Model):
     """The last saved input of a form to create a page. It belongs to one user."""
@@ -12,7 +14,7 @@ class PageDraft(models.Model):
     """Key of the form. Two open forms have two drafts."""
     operation_key = models.CharField(max_length=128, blank=True)
     """Key of the operation that begins when the form is sent."""
-    name = models.CharField(max_length=200, blank=True)
+    name = models.CharField(max_length=MAX_NAME, blank=True)
     """The intended name of the page, to distinguish drafts."""
     fields_json = models.TextField()
     """The form's fields as ASCII JSON, which escapes NUL."""

@@ -183,15 +183,15 @@ class _Recorded:
             self._publishes.setdefault(key, []).append(publish)
         keys = [(item.page_id, item.audience_id) for item in items]
         self._live = live_publications(keys)
-        self._taken_back_by = rolled_back_versions(keys)
+        self._rolled_back_by = rolled_back_versions(keys)
         self._rejections = rejections(keys)
         self._verdicts = verdicts_of(keys)
 
     def open_publishes(self, item: ReleaseItem) -> list[Operation]:
         return self._publishes.get((item.page_id, item.audience_id), [])
 
-    def taken_back_by(self, item: ReleaseItem) -> Publication | None:
-        return self._taken_back_by.get((item.page_id, item.audience_id, item.version_id))
+    def rolled_back_by(self, item: ReleaseItem) -> Publication | None:
+        return self._rolled_back_by.get((item.page_id, item.audience_id, item.version_id))
 
     def verdicts(self, item: ReleaseItem) -> VersionVerdicts:
         key = (item.page_id, item.audience_id)
@@ -280,7 +280,7 @@ def _review(
         pending=changes,
         pending_change_ids=None if changes.ids is None else [*changes.ids],
         others_in_flight=others,
-        taken_back_by=recorded.taken_back_by(item),
+        rolled_back_by=recorded.rolled_back_by(item),
         verdicts=recorded.verdicts(item),
         more=more,
         is_list_complete=not page_reading.audiences.value.has_more,

@@ -34,7 +34,8 @@ MAX_FAILURES = 5
 """Consecutive unexpected failures, which take about 15 minutes."""
 FAILED = "Pressroom failed unexpectedly at this release. The error was logged."
 
-PLANNED = (ReleaseState.WAITING_FOR_APPROVAL, ReleaseState.SCHEDULED, ReleaseState.RUNNING)
+ACTIVE = (ReleaseState.WAITING_FOR_APPROVAL, ReleaseState.SCHEDULED, ReleaseState.RUNNING)
+"""States in which a worker sends versions, or will, without another decision of the owner."""
 NOT_SENT = (ItemState.WAITING, ItemState.HELD, ItemState.CANCELED)
 
 
@@ -107,7 +108,7 @@ def pause_for_silence(release: Release, sentence: str) -> datetime:
 def fail(release: Release) -> datetime | None:
     """Record an unexpected failure; return when to try again, or None after MAX_FAILURES.
 
-    After the last one, a planned release is held and the check of a draft ends.
+    After the last one, an active release is held and the check of a draft ends.
     """
     release.failures += 1
     release.save(update_fields=["failures"])
@@ -115,7 +116,7 @@ def fail(release: Release) -> datetime | None:
         return pause(release, FAILED, back_off(release.failures))
     if release.state == ReleaseState.WAITING_FOR_APPROVAL:
         end_request(release.approval, RequestState.VOID, FAILED)
-    if release.state in PLANNED:
+    if release.state in ACTIVE:
         hold(release, HoldKind.ERROR, FAILED)
     release.failures, release.needs_check, release.pause_reason = 0, False, ""
     release.save(update_fields=["failures", "needs_check", "pause_reason"])
@@ -132,9 +133,9 @@ def note_activity(release: Release) -> None:
 
 
 def hold_restored() -> int:
-    """Hold the planned releases of a restored backup; return how many."""
+    """Hold the active releases of a restored backup; return how many."""
     with transaction.atomic():
-        releases = Release.objects.select_for_update().filter(state__in=PLANNED)
+        releases = Release.objects.select_for_update().filter(state__in=ACTIVE)
         for release in (held := list(releases)):
             end_request(release.approval, RequestState.VOID, RESTORED)
             # A worker still follows what was in progress.

@@ -15,6 +15,7 @@ from dashboard.ledger.models.objects import IN_FLIGHT
 from dashboard.ledger.queries.audiences import audience_last_known, version_last_known
 from dashboard.operations.checking import PublishTarget
 from dashboard.releases.errors import AudienceProblem, ReleaseError
+from dashboard.releases.holding import ACTIVE
 from dashboard.releases.models import MAX_ITEMS, ItemState, ReleaseItem, ReleaseState
 
 AudienceKey: TypeAlias = tuple[str, str]
@@ -133,10 +134,7 @@ def version_fields(planned: PlannedVersion) -> dict[str, object]:
     }
 
 
-PLANNED = (
-    *(ReleaseState.WAITING_FOR_APPROVAL, ReleaseState.SCHEDULED),
-    *(ReleaseState.RUNNING, ReleaseState.HELD),
-)
+PLANNED = (*ACTIVE, ReleaseState.HELD)
 """States of releases that a person decided to publish, and whose versions may still be sent."""
 
 

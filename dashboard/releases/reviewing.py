@@ -71,7 +71,7 @@ def review_item(
     pending: PendingChanges,
     pending_change_ids: list[str] | None,
     others_in_flight: Iterable[int | None] = (),
-    taken_back_by: Publication | None = None,
+    rolled_back_by: Publication | None = None,
     verdicts: VersionVerdicts = NO_VERDICTS,
     more: Iterable[Finding] = (),
     is_list_complete: bool = True,
@@ -88,7 +88,7 @@ def review_item(
         page=page,
         pending=pending,
         others_in_flight=others_in_flight,
-        taken_back_by=taken_back_by,
+        rolled_back_by=rolled_back_by,
         verdicts=verdicts,
     )
     stops = []

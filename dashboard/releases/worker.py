@@ -29,7 +29,7 @@ from dashboard.releases.following import (
     unknown_and_changed,
     wake_releases,
 )
-from dashboard.releases.holding import PLANNED, fail
+from dashboard.releases.holding import ACTIVE, fail
 from dashboard.releases.models import Release, ReleaseItem, ReleaseState, WorkerHeartbeat
 from dashboard.releases.running import advance
 from dashboard.service.client import close_publishing_client
@@ -194,7 +194,7 @@ def in_states(states: Sequence[str]) -> QuerySet[Release]:
 
 def small_releases() -> QuerySet[Release]:
     items = ReleaseItem.objects.filter(release=OuterRef("pk")).order_by("pk")
-    return in_states(PLANNED).filter(~Exists(items[MAX_SMALL : MAX_SMALL + 1]))
+    return in_states(ACTIVE).filter(~Exists(items[MAX_SMALL : MAX_SMALL + 1]))
 
 
 def run_pending(
@@ -230,13 +230,13 @@ def record_error(claim: Claim[Release]) -> None:
     claim.let_go(wake_at)
 
 
-_planned = partial(in_states, PLANNED)
-_others = partial(in_states, tuple(state for state in ReleaseState if state not in PLANNED))
+_active = partial(in_states, ACTIVE)
+_others = partial(in_states, tuple(state for state in ReleaseState if state not in ACTIVE))
 
 RUN_RELEASES = WorkerTask(
-    partial(run_pending, releases=_planned),
+    partial(run_pending, releases=_active),
     due=(
-        partial(earliest, _planned),
+        partial(earliest, _active),
         # These times are in the past: news about an ended item is due at once.
         lambda: unknown_and_changed().values_list("checked_at", named=True)[:1],
         lambda: failed_and_live().values_list("settled_at", named=True)[:1],

@@ -310,7 +310,7 @@ NEEDED = "Publishers and administrators must sign in with a second factor."
 @pytest.mark.same_on_any_database
 @pytest.mark.usefixtures("something", "rule")
 @pytest.mark.parametrize("is_superuser", [False, True])
-def test_no_door_to_a_change_is_open_without_one(
+def test_no_change_is_possible_without_a_second_factor(
     mighty: User, fake_service: FakeService, is_superuser: bool
 ) -> None:
     mighty.is_superuser = mighty.is_staff = is_superuser
@@ -340,7 +340,7 @@ def reasons_against(answer: Any) -> list[str]:
 
 @pytest.mark.same_on_any_database
 @pytest.mark.usefixtures("something", "rule")
-def test_with_one_every_door_is_as_before(mighty: User) -> None:
+def test_a_second_factor_opens_every_guarded_url(mighty: User) -> None:
     browser = with_a_second_factor(mighty)
     statuses = {
         named: status(browser, named[1], address(pattern)) for named, pattern in GUARDED.items()

@@ -22,7 +22,7 @@ def page(services_profile_with_clock: ReusedProfile, troubles: list[str]) -> Ite
     services_profile_with_clock.empty()
 
 
-def test_what_was_taken_back_is_not_published_by_accident(
+def test_a_rolled_back_version_is_not_published_by_accident(
     page: Page, service: PublishingService, at: Places
 ) -> None:
     row = page.locator(f"tbody tr:has(a[href='{at.audience}'])")

@@ -42,7 +42,7 @@ from dashboard.ledger.queries.audiences import (
     audience_last_known,
     live_publication,
     publication_at,
-    taken_back_by,
+    rollback_of,
     version_last_known,
 )
 from dashboard.operations.checking import PublishTarget
@@ -286,17 +286,17 @@ class Truth:
         record = AudienceRecord.objects.get(page_id=self.page_id, audience_id=self.audience_id)
         live = live_publication(self.page_id, self.audience_id)
         assert record.live_version_id == (live.version_id if live else "")
-        taken_back = taken_back_by(publications, record.latest_version_id)
+        rollback = rollback_of(publications, record.latest_version_id)
         if record.live_status == LiveStatus.ROLLED_BACK:
-            assert taken_back
+            assert rollback
         if record.live_status == LiveStatus.CHANGED:
-            assert not taken_back
+            assert not rollback
         number, times = (
             record.latest_version_number,
             sorted(self.went_live, key=lambda started: started[1]),
         )
         places = [place for place, started in enumerate(times) if started[0] == number]
-        if taken_back:
+        if rollback:
             assert times[places[-1] + 1][0] < (number or 0), "rolled back by a newer one"
         elif places and self.seen == self.went_live and places[-1] + 1 < len(times):
             successor, earlier = (

@@ -38,7 +38,7 @@ def test_a_version_archived_before_it_was_live_is_archived() -> None:
     assert version_state("archived", is_live=False) == VersionState.ARCHIVED
 
 
-def test_a_version_taken_back_is_rolled_back() -> None:
+def test_a_version_is_rolled_back_by_an_older_one() -> None:
     state = version_state("archived", is_live=False, was_live=True, is_rolled_back=True)
     assert state == VersionState.ROLLED_BACK
 

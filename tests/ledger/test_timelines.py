@@ -227,7 +227,7 @@ def is_rolled_back(number: int) -> bool:
     return rolled_back_by(*KEY, f"ver_aud_1_{number}") is not None
 
 
-def test_a_version_that_was_taken_back_is_rolled_back(story: Story) -> None:
+def test_a_rollback_makes_the_newer_version_rolled_back(story: Story) -> None:
     roll_back(story, 5, 6, 5)
     assert story.live_status == LiveStatus.ROLLED_BACK
     assert [number for number in (4, 5, 6) if is_rolled_back(number)] == [6]

@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from tests.conftest import person
 from tests.support.clock import Clock, stopped
 from tests.support.fake_service import FakeService
-from tests.support.machines import JsonFace, new_token
+from tests.support.machines import JsonInterface, new_token
 from tests.support.many_audiences import Key
 from tests.support.release_service import PublishingAudiences
 
@@ -38,6 +38,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def face(paula: User, key: Key) -> JsonFace:
+def interface(paula: User, key: Key) -> JsonInterface:
     """The JSON API, with a token of Paula's that has all scopes."""
-    return JsonFace(new_token(paula))
+    return JsonInterface(new_token(paula))

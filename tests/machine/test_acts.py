@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from dashboard.ledger.models import AudienceRecord, Operation
 from dashboard.releases.worker import run_pending
 from tests.conftest import logged_in
-from tests.support.machines import FACES, JsonFace, new_token
+from tests.support.machines import INTERFACES, JsonInterface, new_token
 from tests.support.many_audiences import Key
 from tests.support.operations import operation
 from tests.support.release_service import PublishingAudiences
@@ -18,66 +18,66 @@ def ids(key: Key) -> dict[str, str]:
     return {"page_id": key[0], "audience_id": key[1]}
 
 
-def planned(face: Any, key: Key, **more: Any) -> dict[str, Any]:
+def planned(interface: Any, key: Key, **more: Any) -> dict[str, Any]:
     """Plan the latest version of an audience."""
-    status, plan = face.act("plan", versions=[ids(key)], **more)
+    status, plan = interface.act("plan", versions=[ids(key)], **more)
     assert status == 200, plan
     return plan
 
 
-@pytest.mark.parametrize("name", FACES)
+@pytest.mark.parametrize("name", INTERFACES)
 def test_a_machine_gets_from_search_to_request(name: str, paula: User, key: Key) -> None:
-    face = FACES[name](new_token(paula))
-    status, found = face.act("find", query="aud")
+    interface = INTERFACES[name](new_token(paula))
+    status, found = interface.act("find", query="aud")
     assert status == 200, found
     assert [(row["page_id"], row["audience_id"]) for row in found["items"]] == [key]
-    status, audience = face.act("read_audience", **ids(key))
+    status, audience = interface.act("read_audience", **ids(key))
     assert status == 200, audience
-    status, difference = face.act("diff", **ids(key))
+    status, difference = interface.act("diff", **ids(key))
     assert status == 200, difference
-    plan = planned(face, key, note="New prices")
-    status, state = face.act("request", plan=plan["plan"], digest=plan["digest"])
+    plan = planned(interface, key, note="New prices")
+    status, state = interface.act("request", plan=plan["plan"], digest=plan["digest"])
     assert status == 200, state
     assert state["outcome"] == "waiting_for_approval"
     assert "nightly" in state["by"]
-    status, state = face.act("status", plan=plan["plan"])
+    status, state = interface.act("status", plan=plan["plan"])
     assert state["outcome"] == "waiting_for_approval"
-    status, lines = face.act("activity")
+    status, lines = interface.act("activity")
     assert (status, lines["items"]) == (200, [])
-    status, state = face.act("cancel", plan=plan["plan"])
+    status, state = interface.act("cancel", plan=plan["plan"])
     assert (status, state["outcome"], state["state"]) == (200, "failed", "canceled")
 
 
 @pytest.mark.parametrize("status", ["rejected", "rejected-first"])
 def test_a_search_for_rejected_versions_includes_first_ones(
-    face: JsonFace, key: Key, status: str
+    interface: JsonInterface, key: Key, status: str
 ) -> None:
-    face.act("read_audience", **ids(key))
+    interface.act("read_audience", **ids(key))
     AudienceRecord.objects.update(live_status=status)
-    [row] = face.act("find", live_status="rejected")[1]["items"]
+    [row] = interface.act("find", live_status="rejected")[1]["items"]
     assert row["live_status"] == status
-    assert face.act("find", live_status="changed")[1]["items"] == []
+    assert interface.act("find", live_status="changed")[1]["items"] == []
 
 
 def test_a_published_plan_is_sent_once(
-    face: JsonFace, key: Key, service: PublishingAudiences
+    interface: JsonInterface, key: Key, service: PublishingAudiences
 ) -> None:
-    plan = planned(face, key)
+    plan = planned(interface, key)
     assert service.sent == []
-    status, state = face.act("publish", plan=plan["plan"], digest=plan["digest"])
+    status, state = interface.act("publish", plan=plan["plan"], digest=plan["digest"])
     assert (status, state["outcome"]) == (200, "running")
     run_pending("worker-1")
     assert service.audiences_sent == [key[1]]
-    _, lines = face.act("activity")
+    _, lines = interface.act("activity")
     [line] = lines["items"]
     assert (line["person"], line["by"]) == ("paula", "by token nightly, script 1.0")
 
 
 def test_activity_names_and_filters_what_machines_did(
-    face: JsonFace, key: Key, service: PublishingAudiences, paula: User
+    interface: JsonInterface, key: Key, service: PublishingAudiences, paula: User
 ) -> None:
-    plan = planned(face, key)
-    face.act("publish", plan=plan["plan"], digest=plan["digest"])
+    plan = planned(interface, key)
+    interface.act("publish", plan=plan["plan"], digest=plan["digest"])
     run_pending("worker-1")
     browser, by = logged_in(paula), "by token nightly, script 1.0"
     for url in (
@@ -94,11 +94,11 @@ def test_activity_names_and_filters_what_machines_did(
 
 
 def test_a_comment_names_the_program_beside_the_person(
-    face: JsonFace, key: Key, paula: User
+    interface: JsonInterface, key: Key, paula: User
 ) -> None:
-    status, body = face.act("comment", **ids(key), body="Prices checked.")
+    status, body = interface.act("comment", **ids(key), body="Prices checked.")
     assert (status, body["person"], body["by"]) == (200, "paula", "by token nightly, script 1.0")
     page = logged_in(paula).get(f"/pages/{key[0]}/audiences/{key[1]}/comments/").text
     assert "Prices checked." in page
     assert "By token nightly, script 1.0" in page
-    assert face.act("comment", **ids(key), body="x" * 4_000)[0] == 422
+    assert interface.act("comment", **ids(key), body="x" * 4_000)[0] == 422

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from openapi_spec_validator import validate
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from tests.support.machines import JsonFace, new_token
+from tests.support.machines import JsonInterface, new_token
 from tests.support.many_audiences import Key
 
 OPERATIONS = 10
@@ -76,8 +76,10 @@ def test_each_operation_is_described_with_an_example(db: None) -> None:
         ("GET", "plans/1?plan=2", 422),
     ],
 )
-def test_each_problem_has_a_next_step(method: str, path: str, status: int, face: JsonFace) -> None:
-    response = face.send(method, path)
+def test_each_problem_has_a_next_step(
+    method: str, path: str, status: int, interface: JsonInterface
+) -> None:
+    response = interface.send(method, path)
     assert response.status_code == status, response.content
     assert response["Content-Type"] == "application/problem+json"
     problem = response.json()
@@ -86,8 +88,8 @@ def test_each_problem_has_a_next_step(method: str, path: str, status: int, face:
     assert problem["status"] == status
 
 
-def test_every_wrong_parameter_is_named(face: JsonFace) -> None:
-    response = face.send("GET", "audiences?limit=0&live_status=x&color=red&size=2")
+def test_every_wrong_parameter_is_named(interface: JsonInterface) -> None:
+    response = interface.send("GET", "audiences?limit=0&live_status=x&color=red&size=2")
     assert {error["pointer"] for error in response.json()["errors"]} == {
         "#/limit",
         "#/live_status",
@@ -96,28 +98,30 @@ def test_every_wrong_parameter_is_named(face: JsonFace) -> None:
     }
 
 
-def test_a_bad_body_is_named_by_pointers(face: JsonFace, key: Key) -> None:
+def test_a_bad_body_is_named_by_pointers(interface: JsonInterface, key: Key) -> None:
     keyed = {"Idempotency-Key": "one"}
     whole = {"versions": [{"page_id": key[0], "audience_id": key[1]}]}
-    response = face.send("POST", "plans", whole)
+    response = interface.send("POST", "plans", whole)
     assert (response.status_code, "Idempotency-Key" in response.json()["next"]) == (400, True)
-    response = face.send("POST", "plans", {"versions": [{"page_id": 1}], "x": 2}, **keyed)
+    response = interface.send("POST", "plans", {"versions": [{"page_id": 1}], "x": 2}, **keyed)
     assert {error["pointer"] for error in response.json()["errors"]} == {
         "#/versions/0/page_id",
         "#/versions/0/audience_id",
         "#/x",
     }
     other = {"page_id": "page_9", "audience_id": "a"}
-    response = face.send("POST", "plans", {"versions": [other, *whole["versions"], other]}, **keyed)
+    response = interface.send(
+        "POST", "plans", {"versions": [other, *whole["versions"], other]}, **keyed
+    )
     assert {error["pointer"] for error in response.json()["errors"]} == {
         "#/versions/0/audience_id",
         "#/versions/2/audience_id",
     }
-    response = face.send("POST", "comments", {"body": "Hello"}, **{"Idempotency-Key": "two"})
+    response = interface.send("POST", "comments", {"body": "Hello"}, **{"Idempotency-Key": "two"})
     assert {error["pointer"] for error in response.json()["errors"]} == {
         "#/page_id",
         "#/audience_id",
     }
     large = {"versions": [], "note": "n" * (1 << 20)}
-    response = face.send("POST", "plans", large, **keyed)
+    response = interface.send("POST", "plans", large, **keyed)
     assert (response.status_code, response.json()["next"]) == (413, "Send a smaller body.")

@@ -9,22 +9,22 @@ from django.contrib.auth.models import User
 from django.http import HttpResponse
 from mcp.client.client import Client
 
-from tests.support.machines import META, MODERN, McpFace, new_token
+from tests.support.machines import META, MODERN, McpInterface, new_token
 from tests.support.many_audiences import Key
 from tests.support.mcp_client import run_with_client
 
 
 @pytest.fixture
-def mcp(paula: User, key: Key) -> McpFace:
+def mcp(paula: User, key: Key) -> McpInterface:
     """The newest revision, with a token that has all scopes."""
-    return McpFace(new_token(paula))
+    return McpInterface(new_token(paula))
 
 
-def before(mcp: McpFace) -> McpFace:
-    return McpFace(mcp.token, version="2025-03-26")
+def before(mcp: McpInterface) -> McpInterface:
+    return McpInterface(mcp.token, version="2025-03-26")
 
 
-Case = tuple[Callable[[McpFace], HttpResponse], int, int | None]
+Case = tuple[Callable[[McpInterface], HttpResponse], int, int | None]
 CALL = {"name": "find", "arguments": {}}
 UNKNOWN: dict[str, Any] = {"name": "drop_all", "arguments": {}}
 NOTE = {"jsonrpc": "2.0", "method": "notifications/initialized"}
@@ -91,7 +91,7 @@ CASES: dict[str, Case] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_protocol_is_followed(case: str, mcp: McpFace) -> None:
+def test_the_protocol_is_followed(case: str, mcp: McpInterface) -> None:
     send, status, code = CASES[case]
     response = send(mcp)
     assert response.status_code == status, response.content
@@ -103,7 +103,7 @@ def test_the_protocol_is_followed(case: str, mcp: McpFace) -> None:
         assert response["Allow"] == "POST"
 
 
-def test_both_eras_are_served_without_state(mcp: McpFace) -> None:
+def test_both_eras_are_served_without_state(mcp: McpInterface) -> None:
     result = mcp.call("server/discover").json()["result"]
     assert result["supportedVersions"] == [MODERN, "2025-11-25", "2025-06-18", "2025-03-26"]
     assert (result["resultType"], result["cacheScope"]) == ("complete", "private")
@@ -118,7 +118,7 @@ def test_both_eras_are_served_without_state(mcp: McpFace) -> None:
     assert [response["id"] for response in responses] == [1, 2]
 
 
-def test_the_tools_are_few_small_and_by_right(mcp: McpFace, paula: User, ada: User) -> None:
+def test_the_tools_are_few_small_and_by_right(mcp: McpInterface, paula: User, ada: User) -> None:
     response = mcp.call("tools/list")
     names = [tool["name"] for tool in response.json()["result"]["tools"]]
     assert len(names) == 10
@@ -129,11 +129,11 @@ def test_the_tools_are_few_small_and_by_right(mcp: McpFace, paula: User, ada: Us
         (("read", "request"), {}, 9),
         (("read", "request", "publish"), {"is_agent": True}, 9),
     ):
-        face = McpFace(new_token(paula, *scopes, **differs))
-        assert len(face.call("tools/list").json()["result"]["tools"]) == count
+        interface = McpInterface(new_token(paula, *scopes, **differs))
+        assert len(interface.call("tools/list").json()["result"]["tools"]) == count
 
 
-def test_wrong_arguments_are_a_result_with_pointers(mcp: McpFace) -> None:
+def test_wrong_arguments_are_a_result_with_pointers(mcp: McpInterface) -> None:
     arguments = {"versions": [{"page_id": "", "audience": "x"}], "note": "n" * 3_000}
     response = mcp.call("tools/call", {"name": "plan", "arguments": arguments})
     result = response.json()["result"]

@@ -11,7 +11,7 @@ from django.utils import timezone
 from dashboard.machine.models import KeyedRequest, MachinePlan
 from dashboard.releases.models import Release
 from dashboard.service.client import publishing_client, reads_only
-from tests.support.machines import JsonFace, McpFace, new_token
+from tests.support.machines import JsonInterface, McpInterface, new_token
 from tests.support.many_audiences import Key
 from tests.support.release_service import PublishingAudiences
 
@@ -20,44 +20,44 @@ def ids(key: Key) -> dict[str, str]:
     return {"page_id": key[0], "audience_id": key[1]}
 
 
-def planned(face: Any, key: Key) -> dict[str, Any]:
-    status, plan = face.act("plan", versions=[ids(key)])
+def planned(interface: Any, key: Key) -> dict[str, Any]:
+    status, plan = interface.act("plan", versions=[ids(key)])
     assert status == 200, plan
     return dict(plan)
 
 
 def test_a_change_after_the_plan_is_named(
-    face: JsonFace, key: Key, service: PublishingAudiences
+    interface: JsonInterface, key: Key, service: PublishingAudiences
 ) -> None:
-    plan = planned(face, key)
+    plan = planned(interface, key)
     latest = service.audiences[key]["latestVersion"] | {"supplementaryContext": "Something else."}
     service.change(key, latestVersion=latest)
     for act in ("request", "publish"):
-        status, body = face.act(act, plan=plan["plan"], digest=plan["digest"])
+        status, body = interface.act(act, plan=plan["plan"], digest=plan["digest"])
         assert (status, body["type"]) == (409, "/api/1/docs#changed")
         assert "Text of version 2" in [change["what"] for change in body["changes"]]
         assert "new plan" in body["next"]
     assert service.sent == []
 
 
-def test_a_plan_needs_its_digest_and_lasts_a_day(face: JsonFace, key: Key) -> None:
-    plan = planned(face, key)
-    assert face.act("request", plan=plan["plan"], digest="0" * 64)[0] == 409
+def test_a_plan_needs_its_digest_and_lasts_a_day(interface: JsonInterface, key: Key) -> None:
+    plan = planned(interface, key)
+    assert interface.act("request", plan=plan["plan"], digest="0" * 64)[0] == 409
     MachinePlan.objects.update(expires_at=timezone.now() - timedelta(minutes=1))
-    status, body = face.act("request", plan=plan["plan"], digest=plan["digest"])
+    status, body = interface.act("request", plan=plan["plan"], digest=plan["digest"])
     assert (status, body["type"]) == (409, "/api/1/docs#expired")
 
 
 def test_warnings_are_confirmed_by_number(
-    face: JsonFace, key: Key, service: PublishingAudiences
+    interface: JsonInterface, key: Key, service: PublishingAudiences
 ) -> None:
     service.change(key, archivedAt="2026-01-01T00:00:00Z")
-    plan = planned(face, key)
+    plan = planned(interface, key)
     assert plan["confirm"] == 1
     given = {"plan": plan["plan"], "digest": plan["digest"]}
-    status, body = face.act("publish", **given)
+    status, body = interface.act("publish", **given)
     assert (status, body["errors"][0]["pointer"]) == (422, "#/confirm")
-    assert face.act("publish", **given, confirm=1)[0] == 200
+    assert interface.act("publish", **given, confirm=1)[0] == 200
 
 
 def test_nothing_can_be_sent_while_a_plan_is_checked(key: Key, service: Any) -> None:
@@ -67,36 +67,36 @@ def test_nothing_can_be_sent_while_a_plan_is_checked(key: Key, service: Any) -> 
 
 
 def test_an_unreachable_service_is_no_equality(
-    face: JsonFace, key: Key, service: PublishingAudiences
+    interface: JsonInterface, key: Key, service: PublishingAudiences
 ) -> None:
     service.responses[f"/v0/pages/{key[0]}/audiences"] = httpx.ConnectError("away")
     for act, given in (("diff", ids(key)), ("plan", {"versions": [ids(key)]})):
-        status, body = face.act(act, **given)
+        status, body = interface.act(act, **given)
         assert (status, body["type"]) == (502, "/api/1/docs#service-unavailable")
-    status, body = face.act("read_audience", **ids(key))
+    status, body = interface.act("read_audience", **ids(key))
     assert (status, body["is_current"]) == (200, False)
     assert not Release.objects.exists()
 
 
-@pytest.mark.parametrize("kind", [JsonFace, McpFace])
+@pytest.mark.parametrize("kind", [JsonInterface, McpInterface])
 def test_the_same_key_gives_the_same_result(kind: Any, paula: User, key: Key) -> None:
-    face = kind(new_token(paula))
-    first = face.act("plan", key="one", versions=[ids(key)])
-    assert face.act("plan", key="one", versions=[ids(key)]) == first
+    interface = kind(new_token(paula))
+    first = interface.act("plan", key="one", versions=[ids(key)])
+    assert interface.act("plan", key="one", versions=[ids(key)]) == first
     assert MachinePlan.objects.count() == 1
-    assert face.act("plan", key="one", versions=[ids(key)], note="Other")[0] == 422
+    assert interface.act("plan", key="one", versions=[ids(key)], note="Other")[0] == 422
     assert kind(new_token(paula)).act("plan", key="one", versions=[ids(key)])[0] == 200
     KeyedRequest.objects.create(token=KeyedRequest.objects.first().token, key="two", digest="")
-    assert face.act("plan", key="two", versions=[ids(key)])[0] in (409, 422)
+    assert interface.act("plan", key="two", versions=[ids(key)])[0] in (409, 422)
 
 
-def test_a_key_in_progress_waits_and_ends(face: JsonFace, key: Key) -> None:
-    face.act("plan", key="one", versions=[ids(key)])
+def test_a_key_in_progress_waits_and_ends(interface: JsonInterface, key: Key) -> None:
+    interface.act("plan", key="one", versions=[ids(key)])
     KeyedRequest.objects.update(status=None, body=None)
-    status, body = face.act("plan", key="one", versions=[ids(key)])
+    status, body = interface.act("plan", key="one", versions=[ids(key)])
     assert (status, body["type"]) == (409, "/api/1/docs#key")
     KeyedRequest.objects.update(begun_at=timezone.now() - timedelta(minutes=6))
-    assert face.act("plan", key="one", versions=[ids(key)])[0] == 200
+    assert interface.act("plan", key="one", versions=[ids(key)])[0] == 200
 
 
 def test_answers_are_small_and_continue(
@@ -106,17 +106,17 @@ def test_answers_are_small_and_continue(
     latest = service.audiences[key]["latestVersion"] | {"supplementaryContext": long}
     service.change(key, latestVersion=latest)
     service.add(120, effectiveName="Ü" * 400)
-    face, text, cursor = McpFace(new_token(paula)), "", ""
+    interface, text, cursor = McpInterface(new_token(paula)), "", ""
     while cursor is not None:
-        response = face.call(
+        response = interface.call(
             "tools/call", {"name": "read_audience", "arguments": {**ids(key), "cursor": cursor}}
         )
         assert len(response.content) <= 25_000
-        _, body = face.act("read_audience", **ids(key), cursor=cursor)
+        _, body = interface.act("read_audience", **ids(key), cursor=cursor)
         text, cursor = text + body["text"]["value"], body["next_cursor"]
     assert text == long
     rows, cursor = [], ""
     while cursor is not None:
-        _, body = face.act("find", limit=100, cursor=cursor)
+        _, body = interface.act("find", limit=100, cursor=cursor)
         rows, cursor = rows + body["items"], body["next_cursor"]
     assert len({row["audience_id"] for row in rows}) == len(rows) == 121

@@ -21,7 +21,7 @@ from dashboard.releases.worker import run_pending
 from tests.conftest import logged_in
 from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
-from tests.support.machines import JsonFace, new_token
+from tests.support.machines import JsonInterface, new_token
 from tests.support.many_audiences import Key
 from tests.support.release_service import PublishingAudiences
 
@@ -58,8 +58,8 @@ class History:
         self.service, self.people = service, people
         service.decided = set()
         self.keys: list[Key] = service.add(3)
-        self.faces = [
-            JsonFace(new_token(people[name], is_agent=is_agent))
+        self.interfaces = [
+            JsonInterface(new_token(people[name], is_agent=is_agent))
             for name in ("paula", "peter")
             for is_agent in (False, True)
         ]
@@ -80,9 +80,9 @@ class History:
 
     def plan(self) -> None:
         page_id, audience_id = self.random.choice(self.keys)
-        face = self.random.choice(self.faces)
+        interface = self.random.choice(self.interfaces)
         versions = [{"page_id": page_id, "audience_id": audience_id}]
-        status, plan = face.act("plan", versions=versions)
+        status, plan = interface.act("plan", versions=versions)
         if status == 200:
             self.plans.append(plan)
 
@@ -90,25 +90,25 @@ class History:
         self._act("request")
 
     def publish(self) -> None:
-        face, status, plan = self._act("publish")
+        interface, status, plan = self._act("publish")
         if status == 200:
             row = MachinePlan.objects.select_related("token").get(pk=plan["plan"])
             assert not current_rule().covers_publishing
-            assert face not in self.faces[1::2], "an agent published"
+            assert interface not in self.interfaces[1::2], "an agent published"
             self.service.decided.add(row.pk)
 
     def cancel(self) -> None:
         self._act("cancel")
 
-    def _act(self, name: str) -> tuple[JsonFace, int, dict[str, Any]]:
-        face = self.random.choice(self.faces)
+    def _act(self, name: str) -> tuple[JsonInterface, int, dict[str, Any]]:
+        interface = self.random.choice(self.interfaces)
         if not self.plans:
-            return face, 0, {}
+            return interface, 0, {}
         plan = self.random.choice(self.plans)
         given = {"plan": plan["plan"]}
         if name != "cancel":
             given |= {"digest": plan["digest"], "confirm": self.random.choice([None, 1])}
-        return face, face.act(name, **given)[0], plan
+        return interface, interface.act(name, **given)[0], plan
 
     def decide(self) -> None:
         """Approve, decline, withdraw or publish a request in a browser, whoever requested it."""

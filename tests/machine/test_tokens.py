@@ -18,7 +18,7 @@ from dashboard.texts import redact_secret
 from tests.conftest import logged_in, person
 from tests.support.clock import Clock
 from tests.support.html import elements, text
-from tests.support.machines import JsonFace, McpFace, new_token, row_of
+from tests.support.machines import JsonInterface, McpInterface, new_token, row_of
 from tests.support.many_audiences import Key
 
 CHOICES = ("scopes", "is_agent", "pages")
@@ -27,10 +27,10 @@ WITHOUT_TOKEN = {"form_key": "one", "name": "nightly", "pages": "all", "days": "
 
 def refused(token: str) -> dict[str, Any]:
     """Return the problem of a refused token. The JSON API and MCP report the same."""
-    response = JsonFace(token).send("GET", "activity")
+    response = JsonInterface(token).send("GET", "activity")
     assert response.status_code == 401
     assert response["WWW-Authenticate"].startswith("Bearer")
-    assert McpFace(token).call("tools/list").json() == response.json()
+    assert McpInterface(token).call("tools/list").json() == response.json()
     return dict(response.json())
 
 
@@ -61,7 +61,7 @@ def test_a_token_in_a_url_has_to_be_revoked(
 
 
 def test_the_log_names_person_token_and_program(
-    face: JsonFace, key: Key, caplog: pytest.LogCaptureFixture
+    interface: JsonInterface, key: Key, caplog: pytest.LogCaptureFixture
 ) -> None:
     records: list[dict[str, str]] = []
 
@@ -74,23 +74,25 @@ def test_the_log_names_person_token_and_program(
     logger = logging.getLogger("dashboard.requests")
     logger.addHandler(handler := Handler())
     try:
-        face.act("find")
-        McpFace(face.token, agent="Claude 2.1").act("find")
+        interface.act("find")
+        McpInterface(interface.token, agent="Claude 2.1").act("find")
     finally:
         logger.removeHandler(handler)
     named = [(fields["person"], fields["machine"]) for fields in records]
     assert named == [("paula", "nightly, script 1.0"), ("paula", "nightly, Claude 2.1")]
 
 
-def test_calls_are_limited_by_token(face: JsonFace, paula: User, key: Key, clock: Clock) -> None:
-    statuses = [face.act("status", plan=9)[0] for _ in range(121)]
+def test_calls_are_limited_by_token(
+    interface: JsonInterface, paula: User, key: Key, clock: Clock
+) -> None:
+    statuses = [interface.act("status", plan=9)[0] for _ in range(121)]
     assert statuses == [404] * 120 + [429]
-    response = face.send("GET", "audiences")
+    response = interface.send("GET", "audiences")
     assert 0 < int(response["Retry-After"]) <= 60
     assert response.json()["next"].startswith("Wait")
-    assert [face.act("cancel", plan=9)[0] for _ in range(21)] == [404] * 20 + [429]
-    assert McpFace(face.token).act("find")[0] == 429
-    assert JsonFace(new_token(paula)).act("find")[0] == 200
+    assert [interface.act("cancel", plan=9)[0] for _ in range(21)] == [404] * 20 + [429]
+    assert McpInterface(interface.token).act("find")[0] == 429
+    assert JsonInterface(new_token(paula)).act("find")[0] == 200
 
 
 def test_a_form_makes_a_token_once_and_shows_it_once(paula: User) -> None:
@@ -99,7 +101,7 @@ def test_a_form_makes_a_token_once_and_shows_it_once(paula: User) -> None:
     url = "/accounts/settings/tokens/new/"
     shown = browser.post(url, form)
     token = text(shown.text).split("prt_")[1][:56]
-    assert JsonFace(f"prt_{token}").act("find")[0] == 200
+    assert JsonInterface(f"prt_{token}").act("find")[0] == 200
     again = browser.post(url, form)
     assert "already" in again.text
     assert token not in again.text + browser.get("/accounts/settings/tokens/").text
@@ -134,13 +136,13 @@ def test_viewers_make_tokens_that_read(vera: User) -> None:
 
 def test_a_new_owner_needs_the_rights_of_the_scopes(ada: User, key: Key) -> None:
     owner = person("otto", "Administrators", "Publishers")
-    face = JsonFace(new_token(owner, is_service=True, name="build"))
-    _, plan = face.act("plan", versions=[{"page_id": key[0], "audience_id": key[1]}])
-    face.act("request", plan=plan["plan"], digest=plan["digest"])
-    row, browser, url = row_of(face.token), logged_in(ada), "/accounts/settings/tokens/"
+    interface = JsonInterface(new_token(owner, is_service=True, name="build"))
+    _, plan = interface.act("plan", versions=[{"page_id": key[0], "audience_id": key[1]}])
+    interface.act("request", plan=plan["plan"], digest=plan["digest"])
+    row, browser, url = row_of(interface.token), logged_in(ada), "/accounts/settings/tokens/"
     assert "Another owner voids 1 open request." in text(browser.get(url).text)
     response = browser.post(f"{url}{row.pk}/owner/", {"owner": ada.pk})
-    assert (response.status_code, face.act("find")[0]) == (422, 200)
+    assert (response.status_code, interface.act("find")[0]) == (422, 200)
     page = text(response.text)
     assert "ada can’t publish, so this token could only read." in page
     row.refresh_from_db()
@@ -148,7 +150,7 @@ def test_a_new_owner_needs_the_rights_of_the_scopes(ada: User, key: Key) -> None
     new = person("nora", "Administrators", "Publishers")
     assert browser.post(f"{url}{row.pk}/owner/", {"owner": new.pk}).status_code == 302
     assert "voids" not in text(browser.get(url).text)
-    assert face.act("status", plan=plan["plan"])[1]["approval"] == "void"
+    assert interface.act("status", plan=plan["plan"])[1]["approval"] == "void"
 
 
 def test_administrators_own_and_hand_over_service_tokens(ada: User, paula: User) -> None:
@@ -177,9 +179,9 @@ def test_each_client_has_a_configuration_to_copy(paula: User) -> None:
         assert entry["headers"]["Authorization"].startswith("Bearer ${")
 
 
-def test_the_last_use_is_on_the_list(face: JsonFace, paula: User) -> None:
+def test_the_last_use_is_on_the_list(interface: JsonInterface, paula: User) -> None:
     MachineToken.objects.update(last_used_at=timezone.now() - timedelta(hours=1))
-    face.act("find")
+    interface.act("find")
     page = text(logged_in(paula).get("/accounts/settings/tokens/").text)
     assert "script 1.0" in page
     assert "Never" not in page

@@ -48,7 +48,7 @@ def preflight(
     page: PageReading = PAGE,
     pending: PendingChanges = NO_CHANGES,
     others_in_flight: Iterable[int | None] = (),
-    taken_back_by: Publication | None = None,
+    rolled_back_by: Publication | None = None,
 ) -> list[Finding]:
     """Return the findings for a draft over a live version. With the defaults there are none."""
     audience = read_resource(Audience, {"archivedAt": archived_at}).model_copy(
@@ -64,7 +64,7 @@ def preflight(
         page=page,
         pending=pending,
         others_in_flight=others_in_flight,
-        taken_back_by=taken_back_by,
+        rolled_back_by=rolled_back_by,
     )
 
 
@@ -165,10 +165,10 @@ def test_returning_to_the_live_text_is_no_risk() -> None:
 
 def test_a_rolled_back_version_is_a_named_risk() -> None:
     at = datetime(2026, 3, 5, 10, 10, tzinfo=UTC)
-    taken_back_by = Publication(actor_name="demo", note="The 8% isn’t signed off", started_at=at)
-    [finding] = preflight(taken_back_by=taken_back_by)
+    rolled_back_by = Publication(actor_name="demo", note="The 8% isn’t signed off", started_at=at)
+    [finding] = preflight(rolled_back_by=rolled_back_by)
     assert finding.severity is Severity.RISK
     assert finding.sentence == "demo rolled back version 2: The 8% isn’t signed off"
     assert finding.at == "2026-03-05T10:10:00+00:00"
-    [outside] = preflight(taken_back_by=Publication(started_at=at))
+    [outside] = preflight(rolled_back_by=Publication(started_at=at))
     assert outside.sentence == "Version 2 was rolled back."

@@ -53,7 +53,7 @@ def row_of(token: str) -> MachineToken:
 
 
 @dataclass
-class JsonFace:
+class JsonInterface:
     """The JSON API, called with a token."""
 
     token: str
@@ -89,7 +89,7 @@ class JsonFace:
 
 
 @dataclass
-class McpFace:
+class McpInterface:
     """One revision of MCP, called with a token."""
 
     token: str
@@ -132,8 +132,8 @@ class McpFace:
         return answer["status"] if body["result"].get("isError") else 200, answer
 
 
-FACES = {
-    "json": JsonFace,
-    "mcp": McpFace,
-    "mcp before": lambda token: McpFace(token, version="2025-06-18"),
+INTERFACES = {
+    "json": JsonInterface,
+    "mcp": McpInterface,
+    "mcp before": lambda token: McpInterface(token, version="2025-06-18"),
 }

@@ -32,7 +32,7 @@ from dashboard.operations.resending import resend_publish, review_again
 from dashboard.releases import decisions
 from dashboard.releases.drafting import create_release
 from dashboard.releases.errors import ReleaseError
-from dashboard.releases.holding import PLANNED
+from dashboard.releases.holding import ACTIVE
 from dashboard.releases.models import ItemState, Release, ReleaseState
 from dashboard.releases.reviewing import board_digest
 from dashboard.releases.running import advance
@@ -49,7 +49,7 @@ MAX_CLOCK_DIFFERENCE_S = 40
 SURELY_ARRIVED_AFTER_S = 20
 WAYS = ("rejected", "not reached", "lost", *("done",) * 2, *("late",) * 3)
 DECISIONS = (*("publish",) * 6, *("others",) * 4, "stop", "cancel")
-OTHER_STATES = tuple(state for state in ReleaseState if state not in PLANNED)
+OTHER_STATES = tuple(state for state in ReleaseState if state not in ACTIVE)
 
 Serve = Callable[[httpx.Request], httpx.Response]
 
@@ -268,7 +268,7 @@ class TwoServers:
         self.begin(f"{name} release {release.pk}", decide)
 
     def work(self) -> None:
-        states = self.random.choice([PLANNED, PLANNED, OTHER_STATES])
+        states = self.random.choice([ACTIVE, ACTIVE, OTHER_STATES])
 
         def take(worker_id: str) -> Claim[Release] | None:
             actor = self.turns.current

@@ -178,7 +178,7 @@ def publication_at(page_id: str, audience_id: str, moment: datetime) -> Publicat
 
 
 def rolled_back_by(page_id: str, audience_id: str, version_id: str) -> Publication | None:
-    return taken_back_by(list(_of(page_id, audience_id)), version_id)
+    return rollback_of(list(_of(page_id, audience_id)), version_id)
 
 
 def rolled_back_versions(
@@ -192,7 +192,7 @@ def rolled_back_versions(
         (*key, version_id): successor
         for key, history in _histories(keys).items()
         for version_id in {publication.version_id for publication in history}
-        if (successor := taken_back_by(history, version_id))
+        if (successor := rollback_of(history, version_id))
     }
 
 
@@ -214,7 +214,7 @@ def rollback_targets(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], P
     }
 
 
-def taken_back_by(history: Sequence[Publication], version_id: str) -> Publication | None:
+def rollback_of(history: Sequence[Publication], version_id: str) -> Publication | None:
     """Return the publication that rolled a version back; None if none did. Pure.
 
     Only the version's last publication counts. `history` are the publications of its audience,
@@ -251,7 +251,7 @@ def target_in(history: Sequence[Publication]) -> Publication | None:
         (
             publication
             for publication in reversed(history)
-            if publication.version_id != live and not taken_back_by(history, publication.version_id)
+            if publication.version_id != live and not rollback_of(history, publication.version_id)
         ),
         None,
     )

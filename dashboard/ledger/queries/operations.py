@@ -223,7 +223,7 @@ def with_publications(operations: QuerySet[Operation]) -> QuerySet[Operation]:
 
     `live_from` and `live_until` are the start and end of its version's first publication that had
     not ended at the request. `live_operation` is the operation that began this publication.
-    `is_taken_back` is whether it was replaced by an older version that had been live before.
+    `is_rolled_back` is whether it was replaced by an older version that had been live before.
     `version_status` is the status last seen. `operation_state` turns these into a state.
     """
     publications = Publication.objects.filter(**_OF_AUDIENCE).order_by("started_at", "pk")
@@ -236,14 +236,14 @@ def with_publications(operations: QuerySet[Operation]) -> QuerySet[Operation]:
         started_at__lt=OuterRef("started_at"),
     )
     following = _following_publications()
-    taken_back = following.annotate(successor_number=Subquery(successor)).annotate(
-        is_taken_back=Exists(was_live) & Q(successor_number__lt=F("version_number"))
+    rolled_back = following.annotate(successor_number=Subquery(successor)).annotate(
+        is_rolled_back=Exists(was_live) & Q(successor_number__lt=F("version_number"))
     )
     return operations.annotate(
         live_from=Subquery(following.values("started_at")[:1]),
         live_until=Subquery(following.values("ended_at")[:1]),
         live_operation=Subquery(following.values("operation")[:1]),
-        is_taken_back=Subquery(taken_back.values("is_taken_back")[:1]),
+        is_rolled_back=Subquery(rolled_back.values("is_rolled_back")[:1]),
         version_status=Subquery(_version_records().values("status")[:1]),
     )
 
@@ -253,7 +253,7 @@ class Became(NamedTuple):
     live_from: datetime | None
     live_until: datetime | None
     live_operation: int | None
-    is_taken_back: bool | None
+    is_rolled_back: bool | None
     version_status: str | None
 
 

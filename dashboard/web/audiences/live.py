@@ -115,7 +115,7 @@ class LiveView:
         )
 
     @property
-    def taken_back(self) -> TimelineRow | None:
+    def rolled_back(self) -> TimelineRow | None:
         newer = self.head.newer
         if newer is None or not self.head.is_rolled_back(newer):
             return None

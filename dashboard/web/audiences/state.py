@@ -17,7 +17,7 @@ from dashboard.ledger.models.publications import PublicationReason
 from dashboard.ledger.queries.audiences import (
     audience_last_known,
     list_publications,
-    taken_back_by,
+    rollback_of,
     target_in,
     versions_seen,
 )
@@ -182,11 +182,11 @@ class AudienceHead(AudienceState):
     def is_rolled_back(self, version: AudienceVersion) -> bool:
         if self.is_live(version) or version.status in IN_FLIGHT:
             return False
-        return self.is_taken_back(version.version_id)
+        return self.was_rolled_back(version.version_id)
 
-    def is_taken_back(self, version_id: str) -> bool:
+    def was_rolled_back(self, version_id: str) -> bool:
         """Return whether the version's last publication ended with a rollback."""
-        return taken_back_by(self.publications[::-1], version_id) is not None
+        return rollback_of(self.publications[::-1], version_id) is not None
 
     @cached_property
     def lacks_worker(self) -> bool:

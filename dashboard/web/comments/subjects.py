@@ -22,8 +22,6 @@ class ConversationItem:
     kind: TargetKind
     item_id: str
     digest: str
-    label: str
-    """Names the item, such as "message 3"."""
 
 
 def metadata_fields(audience: Audience) -> dict[str, str]:
@@ -40,17 +38,16 @@ def read_items(page_id: str, audience_id: str) -> dict[tuple[str, str], Conversa
 
 def items_of(conversation: Conversation) -> dict[tuple[str, str], ConversationItem]:
     items = {}
-    for number, message in enumerate(conversation.messages, 1):
+    for message in conversation.messages:
         if message.message_id:
             key = (TargetKind.MESSAGE.value, message.message_id)
             digest = text_digest(_text_of(message))
-            items[key] = ConversationItem(TargetKind.MESSAGE, key[1], digest, f"message {number}")
+            items[key] = ConversationItem(TargetKind.MESSAGE, key[1], digest)
         for change in message.changes or []:
             if change.change_id:
                 key = (TargetKind.CHANGE.value, change.change_id)
-                label = f"a proposed change of message {number}"
                 digest = text_digest(_text_of_change(change))
-                items[key] = ConversationItem(TargetKind.CHANGE, key[1], digest, label)
+                items[key] = ConversationItem(TargetKind.CHANGE, key[1], digest)
     return items
 
 

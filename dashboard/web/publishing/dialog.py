@@ -249,9 +249,9 @@ def _what_comes_next(target: PublishTarget, operation: Operation) -> dict[str, A
     """
     page_id, audience_id, _ = target
     if not operation.is_rollback:
-        return {"rollback": rollback_target(page_id, audience_id), "taken_back": None}
+        return {"rollback": rollback_target(page_id, audience_id), "rolled_back": None}
     periods = publications_of_versions(page_id, audience_id, [operation.rolled_back_id])
-    return {"rollback": None, "taken_back": periods[0] if periods else None}
+    return {"rollback": None, "rolled_back": periods[0] if periods else None}
 
 
 def show_result(request: Request, operation: Operation) -> HttpResponse:

@@ -76,7 +76,7 @@ def choices(head: AudienceHead, *chosen: ChosenVersion) -> list[VersionOption]:
                 status,
                 is_live=version_id == live_version_id,
                 was_live=was_published,
-                is_rolled_back=status not in IN_FLIGHT and head.is_taken_back(version_id),
+                is_rolled_back=status not in IN_FLIGHT and head.was_rolled_back(version_id),
             ),
         )
         for version_id, number, status, was_published in rows[:MAX_OFFERED]

@@ -19,13 +19,13 @@ CODE = Path(dashboard.__file__).parent
 MAX_MODULES = 56
 """Limit for a warm POST that counts the sidebar again. Raise it only in a commit that says why."""
 CALLS = {
-    # Once at the door (`refusal`), regardless of earlier reads, and once to show the result.
+    # Once just before sending (`refusal`), regardless of earlier reads; once to show the result.
     "audience_last_known": 2,
     "version_last_known": 2,
-    # Once for the review, once at the door.
+    # Once for the review, once just before sending.
     "publish_kind": 2,
     "current_rule": 2,
-    # At the door, to record the response, and to show the result.
+    # Just before sending, to record the response, and to show the result.
     "AudienceRecord.audience": 3,
 }
 """Number of calls of expensive functions."""

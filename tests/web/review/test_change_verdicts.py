@@ -71,7 +71,7 @@ def test_both_exports_have_verdicts_and_comments(
     assert "> Agreed with Ana?" in markdown
 
 
-def test_a_verdict_can_be_taken_back(changes: list[dict[str, Any]], as_publisher: Client) -> None:
+def test_a_verdict_can_be_undone(changes: list[dict[str, Any]], as_publisher: Client) -> None:
     judge(as_publisher, changes[0], "accepted")
     judge(as_publisher, changes[0], None)
     assert not ChangeVerdict.objects.exists()

@@ -118,7 +118,7 @@ def test_another_draft_can_be_chosen(desk: ReviewDesk) -> None:
     assert ReleaseItem.objects.get(audience_id="aud_2").release == other
 
 
-def test_what_needs_work_becomes_a_comment(desk: ReviewDesk) -> None:
+def test_needs_work_becomes_a_comment(desk: ReviewDesk) -> None:
     desk.decide("needs-work", comment="The price line is missing.")
     assert Comment.objects.get().body == "The price line is missing."
     assert "The price line is missing." in desk.open(1).text
@@ -131,7 +131,7 @@ def test_needs_work_without_words_is_refused(desk: ReviewDesk) -> None:
     assert kinds() == []
 
 
-def test_what_was_typed_stays_when_refused(desk: ReviewDesk) -> None:
+def test_a_refused_reason_is_shown_again(desk: ReviewDesk) -> None:
     desk.decide("reject", shown="another", reason="Too narrow.")
     assert desk.status == 422
     assert "Too narrow." in desk.html
@@ -214,7 +214,7 @@ def test_later_stays_when_something_else_changes(
     assert "1 later" in desk.open(2).place
 
 
-def test_what_is_for_later_is_found_again(desk: ReviewDesk) -> None:
+def test_the_summary_links_items_for_later(desk: ReviewDesk) -> None:
     desk.decide("later", later="text")
     summary = desk.client.get(f"/review/{desk.run_id}/").text
     assert 'id="later"' in summary
@@ -270,7 +270,7 @@ def test_approval_is_asked_by_the_same_dialog(desk: ReviewDesk) -> None:
 # States
 
 
-def test_what_is_live_leaves_nothing_to_decide(
+def test_a_live_version_leaves_nothing_to_decide(
     desk: ReviewDesk, service: PublishingAudiences
 ) -> None:
     service.carry_out(("page_1", "aud_1"), "ver_aud_1_2")
@@ -404,7 +404,7 @@ def test_ones_own_claim_is_shown(desk: ReviewDesk) -> None:
     assert "You’re on it until" in desk.text
 
 
-def test_what_waits_for_an_approval_is_decided(desk: ReviewDesk) -> None:
+def test_a_version_waiting_for_approval_is_decided(desk: ReviewDesk) -> None:
     seed_approval(subject={"items": [["page_1", "aud_1", "ver_aud_1_2", "digest"]]})
     assert "2 left" in desk.open(2).text
     assert "Approval requested" in desk.text

@@ -142,7 +142,7 @@ def test_undone_decisions_send_no_notice(desk: ReviewDesk, clock: Clock) -> None
     assert not Event.objects.filter(kind="version_rejected").exists()
 
 
-def test_who_is_named_is_notified_after_ten_seconds(
+def test_a_mention_is_notified_after_ten_seconds(
     desk: ReviewDesk, bens: ReviewDesk, clock: Clock
 ) -> None:
     desk.decide("needs-work", comment="@ben, see the price line.")
@@ -153,7 +153,7 @@ def test_who_is_named_is_notified_after_ten_seconds(
     assert Notification.objects.get(event__kind="mentioned").user.username == "ben"
 
 
-def test_who_is_named_is_not_notified_of_what_was_undone(
+def test_an_undone_mention_notifies_nobody(
     desk: ReviewDesk, bens: ReviewDesk, clock: Clock
 ) -> None:
     desk.decide("needs-work", comment="@ben, see the price line.").undo()

@@ -48,7 +48,7 @@ def test_opening_it_anyway_names_the_holder(desk: ReviewDesk, bens: ReviewDesk) 
     assert "is on it until" not in desk.open(1).text, "one’s own act shuts nobody out"
 
 
-def test_who_was_taken_over_sees_it(desk: ReviewDesk, bens: ReviewDesk) -> None:
+def test_a_takeover_is_shown_to_its_former_owner(desk: ReviewDesk, bens: ReviewDesk) -> None:
     bens.open(1).decide("take-over")
     assert bens.url.endswith("/1/")
     headers = {"HX-Request": "true", "HX-Target": "now"}

@@ -46,7 +46,7 @@ from tests.support.release_service import PublishingAudiences, decide
 from tests.support.webhook_service import WebhookService
 
 CODE = Path(client_module.__file__).parent.parent
-DOOR = "dashboard.operations.execution.send"
+SEND = "dashboard.operations.execution.send"
 
 
 @dataclass
@@ -196,7 +196,7 @@ PATHS: dict[str, Callable[[World], None]] = {
     "dashboard.operations.approved_changes.send_approved": send_a_requested_update,
     "dashboard.operations.approved_changes.send_approved (page)": send_a_requested_page,
 }
-"""How to reach each function that calls the door. Some are reached in two ways."""
+"""How to reach each function that calls `send`. Some are reached in two ways."""
 
 
 @pytest.fixture
@@ -302,7 +302,7 @@ def test_only_send_reaches_a_change_at_the_service() -> None:
     fetch = "dashboard.service.subscriptions.fetch_subscription"
     assert reached == {call, update}
     assert callers_of(update) == {call, fetch}
-    assert callers_of(call) == {DOOR}
+    assert callers_of(call) == {SEND}
 
 
 def test_a_webhook_is_read_by_an_empty_change() -> None:
@@ -313,7 +313,7 @@ def test_a_webhook_is_read_by_an_empty_change() -> None:
 
 
 def test_every_caller_of_send_is_tested() -> None:
-    assert callers_of(DOOR) == {path.split()[0] for path in PATHS}
+    assert callers_of(SEND) == {path.split()[0] for path in PATHS}
 
 
 @pytest.mark.parametrize("path", PATHS)
