@@ -17,6 +17,7 @@ from django.db.models.functions import Coalesce, Greatest
 from dashboard import clock
 from dashboard.ledger import feed
 from dashboard.ledger.models import FeedEntry, FeedKind
+from dashboard.ledger.models.operations import actor_name
 from dashboard.live.models import Doing, Presence
 from dashboard.work.tasks import WorkerTask
 
@@ -137,7 +138,7 @@ def _claims(tabs: QuerySet[Presence]) -> dict[str, PlaceClaim]:
     claimed = tabs.filter(claimed_until__gt=clock.now(), user__is_active=True)
     return {
         tab.place: PlaceClaim(
-            tab.user_id, _short_name(tab.user), _full_name(tab.user), tab.claimed_until
+            tab.user_id, _short_name(tab.user), actor_name(tab.user), tab.claimed_until
         )
         for tab in claimed.select_related("user")
         if tab.claimed_until
@@ -146,10 +147,6 @@ def _claims(tabs: QuerySet[Presence]) -> dict[str, PlaceClaim]:
 
 def _short_name(user: User) -> str:
     return user.first_name or user.get_username()
-
-
-def _full_name(user: User) -> str:
-    return user.get_full_name() or user.get_username()
 
 
 def leave(user_id: int, tab: str) -> None:
@@ -182,7 +179,7 @@ def visitors_at(
         visitor = Visitor(
             user.pk,
             _short_name(user),
-            _full_name(user),
+            actor_name(user),
             Doing.VIEWING if is_secret else Doing(tab.doing),
             None if is_secret else tab.version_number,
             tab.is_idle,

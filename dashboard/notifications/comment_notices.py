@@ -12,7 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 
 from dashboard import clock
@@ -24,6 +24,8 @@ from dashboard.notifications.models import Event, Follow
 from dashboard.notifications.recording import Subject, record_event
 
 GATHERED = "commented"
+WAITING = Q(worker_id="", wake_at__isnull=False)
+"""Events that no worker has claimed yet."""
 MAX_NAMES = 3
 
 
@@ -147,17 +149,12 @@ def _subject(place: CommentPlace, thread: Thread) -> Subject:
     return Subject(path, page_id=place.page_id, audience_id=place.audience_id)
 
 
-def delay_mentions(comment: Comment, by: timedelta) -> None:
-    """Delay the mention notices of a comment that can still be undone."""
-    _mentions(comment).update(wake_at=clock.now() + by)
-
-
 @transaction.atomic
 def drop_notices(comment: Comment) -> None:
     """Drop the waiting notices of an undone comment, which began its thread."""
-    _mentions(comment).delete()
+    waiting_mentions(comment).delete()
     begun = f":{comment.thread_id}:{comment.pk}"
-    waiting = Event.objects.filter(kind=GATHERED, worker_id="", wake_at__isnull=False)
+    waiting = Event.objects.filter(WAITING, kind=GATHERED)
     for sitting in waiting.select_for_update().filter(key__endswith=begun):
         if replies := sitting.facts["authors"][1:]:
             sitting.facts |= _facts(replies)
@@ -166,6 +163,15 @@ def drop_notices(comment: Comment) -> None:
             sitting.delete()
 
 
-def _mentions(comment: Comment) -> QuerySet[Event]:
-    of_comment = Event.objects.filter(key__startswith=f"comment:{comment.pk}:mentions:")
-    return of_comment.filter(worker_id="", wake_at__isnull=False)
+def waiting_mentions(comment: Comment) -> QuerySet[Event]:
+    return Event.objects.filter(WAITING, key__startswith=f"comment:{comment.pk}:mentions:")
+
+
+def waiting_assignment(user_id: int, page_id: str, audience_id: str) -> QuerySet[Event]:
+    """Return the waiting notice that one audience was assigned to a user."""
+    return Event.objects.filter(
+        WAITING,
+        key__startswith=f"assigned:{user_id}:",
+        page_id=page_id,
+        audience_id=audience_id,
+    )

@@ -193,7 +193,8 @@ def is_decided_by(run: ReviewRun, kind: DecisionKind, digest: str) -> bool:
 
 def last_of_run(run: ReviewRun) -> ReviewDecision | None:
     """Return the last decision of a review that was not undone."""
-    return ReviewDecision.objects.filter(run=run, undone_at=None).order_by("-pk").first()
+    decisions = ReviewDecision.objects.filter(run=run, undone_at=None)
+    return decisions.select_related("assignee").order_by("-pk").first()
 
 
 def undo(decision: ReviewDecision) -> bool:
@@ -206,6 +207,14 @@ def undo(decision: ReviewDecision) -> bool:
     if decision.kind == DecisionKind.REJECTED:
         set_rejected(*_target(decision), is_rejected=False)
         rejection_undone.send_robust(sender=ReviewDecision, decision=decision)
+    if decision.assignee_id:
+        before = decision.assignee_before
+        # Somebody may have assigned it to another person since.
+        AudienceRecord.objects.filter(
+            page_id=decision.page_id,
+            audience_id=decision.audience_id,
+            assignee=decision.assignee_id,
+        ).update(assignee=before if before and before.is_active else None)
     _add_to_feed(decision)
     return True
 

@@ -108,6 +108,14 @@ class ReviewDecision(models.Model):
     """RELEASE: the item that was added."""
     comment_id = models.BigIntegerField(null=True)
     """NEEDS_WORK: the comment."""
+    assignee = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    """NEEDS_WORK: the user to whom it assigned the audience, if any."""
+    assignee_before = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    """NEEDS_WORK: the assignee that `assignee` replaced."""
 
     class Meta:
         default_permissions = ()

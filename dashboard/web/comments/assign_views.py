@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods
 from dashboard.accounts.permissions import PUBLISH, requires
 from dashboard.comments.assignees import assign
 from dashboard.comments.mentions import people
+from dashboard.ledger.models.operations import actor_name
 from dashboard.releases.errors import ReleaseError
 from dashboard.web.releases.selection import (
     describe_selection,
@@ -48,7 +49,7 @@ def assign_audiences(request: Request) -> HttpResponse:
     if user is None and chosen != NO_ONE:
         return _show(request, fields, "Choose a person.")
     count = assign(request.user, keys, user)
-    verb = f"assigned to {user.get_full_name() or user.get_username()}" if user else "unassigned"
+    verb = f"assigned to {actor_name(user)}" if user else "unassigned"
     messages.success(request, f"{count} audience{'' if count == 1 else 's'} {verb}.")
     return redirect(safe_return_url(request, "next", reverse("audience-list")))
 

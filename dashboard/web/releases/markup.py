@@ -74,6 +74,10 @@ def clock_time(value: datetime) -> str:
     return active_formats().time(value, seconds=False)
 
 
+def local_clock_time(value: datetime) -> str:
+    return clock_time(timezone.localtime(value))
+
+
 def time_zone_name() -> str:
     return current_zone_name()
 

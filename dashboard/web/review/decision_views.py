@@ -35,7 +35,7 @@ from dashboard.review.models import (
 from dashboard.review.runs import read_queue
 from dashboard.web.review.item_views import go_on, item_url, key_of, own_run, show_item
 from dashboard.web.review.later import later_columns
-from dashboard.web.review.needs_work import comment_on, take_back_comment
+from dashboard.web.review.needs_work import needs_work, undo_needs_work
 from dashboard.web.ui.forms import forget_unsent_form
 from dashboard.web.ui.htmx import Request, posted_from
 from dashboard.web.ui.query_params import int_param
@@ -103,9 +103,10 @@ def review_release(request: Request, run: ReviewRun, basis: DecisionBasis) -> Co
 
 @decision(DecisionKind.NEEDS_WORK)
 def review_needs_work(request: Request, run: ReviewRun, basis: DecisionBasis) -> Columns:
-    """Add what needs work as a comment on the audience."""
-    comment = comment_on(basis, request.user, _typed(request, "comment"))
-    return {"comment_id": comment.pk}
+    """Comment on the audience, and assign it to the chosen user, if any."""
+    assignee = request.POST.get("assignee", "")
+    words = _typed(request, "comment")
+    return needs_work(basis, request.user, words, int_param(assignee) if assignee else None)
 
 
 @decision(DecisionKind.REJECTED)
@@ -185,4 +186,4 @@ def _undo(decision: ReviewDecision) -> None:
         return
     if item:
         remove_item(item)
-    take_back_comment(decision)
+    undo_needs_work(decision)

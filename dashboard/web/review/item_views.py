@@ -9,6 +9,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
+from dashboard.comments.assignees import assignee_of
+from dashboard.comments.mentions import people
 from dashboard.comments.queries import open_threads_of
 from dashboard.ledger.queries.audiences import audience_last_known
 from dashboard.ledger.queries.pages import page_names
@@ -105,6 +107,8 @@ def show_item(
         "has_changed": False,
         "change": "",
         "choices": later_choices(),
+        "assignee": assignee_of(*queue[number].key),
+        "people": people(),
         "drafts": drafts.order_by("-created_at")[:MAX_DRAFTS],
         "problem": problem,
         "fields": fields or {},

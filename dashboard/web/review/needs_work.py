@@ -1,17 +1,31 @@
-"""Record what needs work as a comment on the audience."""
+"""Record what needs work: a comment on the audience, and who is to take care of it."""
+
+from typing import Any
 
 from django.contrib.auth.models import User
 
+from dashboard import clock
+from dashboard.comments.assignees import assign
 from dashboard.comments.models import Comment, TargetKind
 from dashboard.comments.threads import ThreadTarget, begin_thread, delete_comment
-from dashboard.notifications.comment_notices import delay_mentions, drop_notices
-from dashboard.review.decisions import NOTICE_AFTER, DecisionBasis
+from dashboard.notifications.comment_notices import (
+    drop_notices,
+    waiting_assignment,
+    waiting_mentions,
+)
+from dashboard.review.decisions import NOTICE_AFTER, DecidedError, DecisionBasis
 from dashboard.review.models import ReviewDecision
 
 
-def comment_on(basis: DecisionBasis, author: User, body: str) -> Comment:
-    """Comment on an audience. Mentioned users are notified after a delay. Raises CommentError."""
-    record, version = basis.record, basis.version
+def needs_work(
+    basis: DecisionBasis, author: User, body: str, assignee_id: int | None
+) -> dict[str, Any]:
+    """Comment on an audience and assign it; return the columns of the decision.
+
+    Users are notified after NOTICE_AFTER, as it may be undone before. Raises CommentError, or
+    DecidedError if the account can't be assigned.
+    """
+    record, version, notify_at = basis.record, basis.version, clock.now() + NOTICE_AFTER
     target = ThreadTarget(
         TargetKind.AUDIENCE,
         record.page_id,
@@ -20,12 +34,25 @@ def comment_on(basis: DecisionBasis, author: User, body: str) -> Comment:
         version_number=version.version_number if version else None,
     )
     comment = begin_thread(author, target, body)
-    delay_mentions(comment, NOTICE_AFTER)
-    return comment
+    waiting_mentions(comment).update(wake_at=notify_at)
+    columns: dict[str, Any] = {"comment_id": comment.pk}
+    if assignee_id is not None:
+        user = User.objects.filter(pk=assignee_id, is_active=True).first()
+        if user is None:
+            raise DecidedError("This person can’t be assigned. Nothing was decided.")
+        if assign(author, [(record.page_id, record.audience_id)], user):
+            waiting = waiting_assignment(user.pk, record.page_id, record.audience_id)
+            waiting.update(wake_at=notify_at)
+            columns |= {"assignee": user, "assignee_before": record.assignee}
+    return columns
 
 
-def take_back_comment(decision: ReviewDecision) -> None:
+def undo_needs_work(decision: ReviewDecision) -> None:
+    """Take back the comment, and the notices that wait. `undo` restores the assignee."""
     comment = Comment.objects.filter(pk=decision.comment_id or 0).first()
     if comment and decision.user:
         drop_notices(comment)
         delete_comment(decision.user, comment)
+    if decision.assignee_id:
+        ids = (decision.assignee_id, decision.page_id, decision.audience_id)
+        waiting_assignment(*ids).delete()

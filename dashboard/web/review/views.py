@@ -8,6 +8,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
+from dashboard.ledger.models.operations import actor_name
 from dashboard.ledger.queries.audience_list import matching_keys, tally_audiences
 from dashboard.review.decisions import last_of_run
 from dashboard.review.models import MAX_KEYS, ReviewDecision, ReviewRun
@@ -31,6 +32,7 @@ CELLS = (
     Cell("version number", "version_number"),
     Cell("version ID", "version_id"),
     Cell("reason", "reason"),
+    Cell("assigned to", lambda row: actor_name(row.assignee) if row.assignee else ""),
     Cell("back at (UTC)", "until"),
     Cell("by", "user_name"),
     Cell("at (UTC)", "at"),
@@ -99,5 +101,5 @@ def review_summary(request: Request, run_id: int) -> HttpResponse:
 @require_GET
 def review_export(request: Request, run_id: int) -> StreamingHttpResponse:
     run = own_run(request, run_id)
-    rows = ReviewDecision.objects.filter(run=run).order_by("at", "pk")
+    rows = ReviewDecision.objects.filter(run=run).select_related("assignee").order_by("at", "pk")
     return csv_response(f"review-{run.pk}.csv", CELLS, rows.iterator())

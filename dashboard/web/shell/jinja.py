@@ -11,6 +11,7 @@ from dashboard.comments.assignees import assignee_of
 from dashboard.comments.queries import open_by_object
 from dashboard.comments.threads import can_delete, can_edit
 from dashboard.ledger.crawls import get_crawl
+from dashboard.ledger.models.operations import actor_name
 from dashboard.service.health import clock_ahead
 from dashboard.text_diff import compare_texts
 from dashboard.web.audiences import markup as audiences
@@ -44,6 +45,7 @@ def clock_note() -> str:
 
 
 GLOBALS = (
+    actor_name,
     assigned_count,
     assignee_of,
     can_delete,
@@ -69,6 +71,7 @@ GLOBALS = (
     schedule_form.place_of,
     schedule_form.utc_text,
     releases.clock_time,
+    releases.local_clock_time,
     releases.local_text,
     releases.planned_moment,
     releases.release_title,

@@ -2,14 +2,18 @@
 
 from datetime import timedelta
 from html import unescape
+from zoneinfo import ZoneInfo
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from dashboard.clock import now as current_time
 from dashboard.comments.models import Comment
 from dashboard.ledger.models import AudienceRecord
+from dashboard.live.presence import CLAIM
 from dashboard.releases.models import Release, ReleaseItem
 from dashboard.review.models import DecisionKind, ReviewDecision, ReviewRun
 from tests.conftest import logged_in, person
@@ -129,6 +133,39 @@ def test_needs_work_without_words_is_refused(desk: ReviewDesk) -> None:
     assert desk.status == 422
     assert "Write something first." in desk.text
     assert kinds() == []
+
+
+def test_what_needs_work_can_be_assigned(desk: ReviewDesk, ben: User) -> None:
+    desk.open().decide("needs-work", comment="The price line is missing.", assignee=str(ben.pk))
+    assert AudienceRecord.objects.get(audience_id="aud_1").assignee == ben
+    assert desk.last == "Name of aud_1, version 2: needs work, assigned to ben"
+    lines = b"".join(desk.client.get(f"/review/{desk.run_id}/export.csv")).decode()  # type: ignore[arg-type]
+    assert "Needs work" in lines
+    assert ",ben," in lines
+
+
+def test_undo_restores_the_assignee(desk: ReviewDesk, ben: User, paula: User) -> None:
+    assign(1, paula)
+    desk.decide("needs-work", comment="Why?", assignee=str(ben.pk)).undo()
+    assert AudienceRecord.objects.get(audience_id="aud_1").assignee == paula
+    desk.decide("needs-work", comment="Why?").undo()
+    assert AudienceRecord.objects.get(audience_id="aud_1").assignee == paula
+
+
+def test_undo_keeps_a_later_assignment(desk: ReviewDesk, ben: User, paula: User) -> None:
+    desk.decide("needs-work", comment="Why?", assignee=str(ben.pk))
+    assign(1, paula)
+    desk.undo()
+    assert AudienceRecord.objects.get(audience_id="aud_1").assignee == paula
+
+
+def test_a_deactivated_user_is_not_assigned(desk: ReviewDesk, ben: User) -> None:
+    User.objects.filter(pk=ben.pk).update(is_active=False)
+    desk.decide("needs-work", comment="Why?", assignee=str(ben.pk))
+    assert (desk.status, kinds()) == (422, [])
+    assert "This person can’t be assigned." in desk.text
+    assert "Why?" in desk.html
+    assert not Comment.objects.exists()
 
 
 def test_a_refused_reason_is_shown_again(desk: ReviewDesk) -> None:
@@ -400,8 +437,11 @@ def test_the_lane_marks_assignees_and_open_comments(desk: ReviewDesk, ben: User)
     assert "assigned to ben" in third
 
 
-def test_ones_own_claim_is_shown(desk: ReviewDesk) -> None:
-    assert "You’re on it until" in desk.text
+def test_ones_own_claim_is_shown_in_local_time(desk: ReviewDesk, clock: Clock) -> None:
+    desk.client.cookies[settings.TIME_ZONE_COOKIE] = "Asia/Tokyo"
+    desk.next()
+    until = (current_time() + CLAIM).astimezone(ZoneInfo("Asia/Tokyo"))
+    assert f"You’re on it Yours until {until:%H:%M}" in desk.text
 
 
 def test_a_version_waiting_for_approval_is_decided(desk: ReviewDesk) -> None:

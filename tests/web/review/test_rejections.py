@@ -162,6 +162,24 @@ def test_an_undone_mention_notifies_nobody(
     assert not Notification.objects.exists()
 
 
+def test_an_assignee_is_notified_after_ten_seconds(
+    desk: ReviewDesk, ben: User, clock: Clock
+) -> None:
+    desk.decide("needs-work", comment="See the price line.", assignee=str(ben.pk))
+    notify_pending("worker")
+    assert not Notification.objects.exists()
+    clock.advance(11)
+    notify_pending("worker")
+    assert [(n.user, n.event.kind) for n in Notification.objects.all()] == [(ben, "assigned")]
+
+
+def test_an_undone_assignment_sends_no_notice(desk: ReviewDesk, ben: User, clock: Clock) -> None:
+    desk.decide("needs-work", comment="See the price line.", assignee=str(ben.pk)).undo()
+    clock.advance(400)
+    notify_pending("worker")
+    assert not Notification.objects.exists()
+
+
 def test_a_reply_to_what_was_undone_is_notified_of(
     desk: ReviewDesk, bens: ReviewDesk, vera: User, clock: Clock
 ) -> None:
