@@ -6,7 +6,7 @@ const byId = (id) => document.getElementById(id);
 
 // A key that is held down acts once. No key acts while a request is in progress.
 document.addEventListener("pressroom:key", (event) => {
-  const talk = event.detail === "t" && document.querySelector("#item #talk textarea");
+  const talk = event.detail === "t" && document.querySelector("#item #new-thread");
   const button = talk || document.querySelector(`main [data-key="${CSS.escape(event.detail)}"]:not([disabled])`);
   if (!button) return;
   event.preventDefault();

@@ -72,6 +72,14 @@ def test_forty_items_are_decided_by_keys_alone(page: Page, other: Page) -> None:
     expect(page.locator("#last")).to_contain_text("rejected. “Too narrow.”")
     press(page, "z")
     assert page.url == rejected
+    # A comment is written by keys, too, also beside another thread.
+    for words in ("Is it right?", "And this?"):
+        page.keyboard.press("t")
+        expect(page.locator("#new-thread")).to_be_focused()
+        page.keyboard.type(words)
+        page.keyboard.press("Control+Enter")
+        expect(page.locator("#talk")).to_contain_text(words)
+        page.locator("#item-h").focus()
     name = page.locator("#item-h").inner_text()
     following = (page.locator("#lane").get_attribute("data-next") or "").split()[0]
     page.evaluate(HELD_DOWN, "s")

@@ -154,6 +154,7 @@ FILTERS: list[Callable[..., Any]] = [
     defaultfilters.urlencode,
     defaultfilters.yesno,
     markdown.is_linkable,
+    markdown.visible_text,
     markup.day,
     markup.duration,
     markup.milliseconds,
