@@ -67,12 +67,6 @@ class MachineToken(models.Model):
         return self.page_ids is None or page_id in self.page_ids
 
 
-def attribution(token: MachineToken, client: str) -> str:
-    """Return how to name a program beside a person: "by token nightly (agent), Claude"."""
-    mark = " (agent)" if token.is_agent else ""
-    return f"by token {token.name}{mark}, {client}".removesuffix(", ")
-
-
 class MachinePlan(models.Model):
     """A release planned with a token: what made it, and when it expires."""
 
@@ -91,7 +85,7 @@ class MachinePlan(models.Model):
         default_permissions = ()
 
     def __str__(self) -> str:
-        return attribution(self.token, self.client)
+        return self.digest
 
 
 class KeyedRequest(models.Model):

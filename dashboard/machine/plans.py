@@ -54,6 +54,7 @@ def plan(caller: Caller, arguments: shapes.MakePlan) -> shapes.PlanState:
             targets=targets,
             user=caller.user,
             is_provisional=True,
+            by_program=caller.attribution,
         )
     try:
         with reads_only():
@@ -241,7 +242,7 @@ def _state(pk: int, cursor: str = "") -> shapes.PlanState:
         confirm=sendable if pending and needs_number else None,
         expires_at=getattr(pending or approval, "expires_at", None),
         requested_by=release.created_by_name,
-        by=str(machine_plan) if machine_plan else "",
+        by=release.by_program,
         approval=approval.state if approval else "",
         decided_by=approval.decided_by_name if approval else "",
         decision_note=approval.decision_note[:MAX_NOTE_SHOWN] if approval else "",

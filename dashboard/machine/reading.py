@@ -14,9 +14,9 @@ from dashboard.ledger.queries.pages import page_names
 from dashboard.ledger.states import operation_state
 from dashboard.machine import shapes
 from dashboard.machine.errors import not_found
-from dashboard.machine.models import MachinePlan
 from dashboard.machine.paging import cut, cut_text, from_cursor, to_cursor
 from dashboard.machine.tokens import Caller
+from dashboard.releases.models import Release, ReleaseItem
 from dashboard.service import reading as service
 from dashboard.service.reading import AudienceLookup, ReadResult
 from dashboard.text_diff import Paragraph, compare_texts
@@ -97,19 +97,12 @@ def activity(caller: Caller, arguments: shapes.Activity) -> shapes.Lines:
     if start:
         operations = operations.filter(pk__lt=start)
     rows = list(with_publications(operations.order_by("-pk"))[: arguments.limit + 1])
-    plans = plans_of_operations([operation.pk for operation in rows])
+    planned = ReleaseItem.objects.filter(operation__in=rows).exclude(release__by_program="")
+    plans = {item.operation_id: item.release for item in planned.select_related("release")}
     lines = [_line(operation, plans.get(operation.pk)) for operation in rows]
     fitting, is_more = cut(lines, limit=arguments.limit)
     last = rows[len(fitting) - 1].pk if is_more else None
     return shapes.Lines(items=fitting, next_cursor=to_cursor(last, "activity"))
-
-
-def plans_of_operations(ids: list[int]) -> dict[int, MachinePlan]:
-    """Return the machine plans behind operations, by the operation's primary key. Two queries."""
-    plans = MachinePlan.objects.filter(release__items__operation__in=ids).select_related("token")
-    pairs = plans.values_list("release__items__operation", "pk")
-    by_pk = plans.in_bulk()
-    return {operation: by_pk[pk] for operation, pk in pairs if operation}
 
 
 def _visible(rows: "QuerySet[AnyRow]", caller: Caller, page_id: str) -> "QuerySet[AnyRow]":
@@ -152,9 +145,9 @@ def _change(paragraph: Paragraph) -> shapes.ChangedParagraph:
     return shapes.ChangedParagraph(old=old[:MAX_PARAGRAPH], new=new[:MAX_PARAGRAPH], is_cut=is_cut)
 
 
-def _line(operation: Operation, plan: MachinePlan | None) -> shapes.Line:
+def _line(operation: Operation, plan: Release | None) -> shapes.Line:
     line = shapes.Line.model_validate(operation)
     line.outcome, line.target = operation_state(operation).label, redact_secret(line.target)
     if plan:
-        line.by, line.plan = str(plan), plan.pk
+        line.by, line.plan = plan.by_program, plan.pk
     return line

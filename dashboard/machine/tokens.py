@@ -22,7 +22,7 @@ from dashboard.approvals.requests import ApprovalError
 from dashboard.approvals.rule import current_rule
 from dashboard.ledger.models.operations import actor_name
 from dashboard.machine.errors import ActError
-from dashboard.machine.models import MachineToken, Scope, attribution
+from dashboard.machine.models import MachineToken, Scope
 from dashboard.releases.approval_requests import void_request
 from dashboard.releases.errors import ReleaseError
 
@@ -50,7 +50,9 @@ class Caller:
 
     @property
     def attribution(self) -> str:
-        return attribution(self.token, self.client)
+        """How to name the program beside its person: "by token nightly (agent), Claude"."""
+        mark = " (agent)" if self.token.is_agent else ""
+        return f"by token {self.token.name}{mark}, {self.client}".removesuffix(", ")
 
     @property
     def may_publish(self) -> bool:

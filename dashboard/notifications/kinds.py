@@ -56,7 +56,7 @@ _ALL = (
         "publish_finished",
         "Publishing",
         "Accepted",
-        "{actor} {did} of {audience}: accepted, not live yet.",
+        "{actor} {did} of {audience}{by}: accepted, not live yet.",
         (FOLLOWERS,),
         (IN_APP,),
         is_for_teams=True,
@@ -65,7 +65,7 @@ _ALL = (
         "publish_failed",
         "Publishing",
         "Failed",
-        "{doing} failed.",
+        "{doing}{by} failed.",
         (OWNERS, FOLLOWERS),
         is_failure=True,
         is_for_teams=True,
@@ -74,7 +74,7 @@ _ALL = (
         "publish_unknown",
         "Publishing",
         "Outcome unknown",
-        "{doing} has an unknown outcome.",
+        "{doing}{by} has an unknown outcome.",
         (OWNERS, FOLLOWERS),
         is_failure=True,
         is_for_teams=True,
@@ -83,7 +83,7 @@ _ALL = (
         "publish_stuck",
         "Publishing",
         "Takes longer than usual",
-        "{doing} takes longer than usual: {so_far} so far. 95% take at most {usual}.",
+        "{doing}{by} takes longer than usual: {so_far} so far. 95% take at most {usual}.",
         (OWNERS, FOLLOWERS),
         is_failure=True,
         is_for_teams=True,
@@ -101,7 +101,7 @@ _ALL = (
         "release_finished",
         "Releases",
         "Finished",
-        "The release {release} is finished: {counts}.",
+        "The release {release}{by} is finished: {counts}.",
         (OWNERS,),
         is_for_teams=True,
     ),
@@ -109,7 +109,7 @@ _ALL = (
         "release_failed",
         "Releases",
         "Finished with failures",
-        "The release {release} is finished with failures: {counts}.",
+        "The release {release}{by} is finished with failures: {counts}.",
         (OWNERS,),
         is_failure=True,
         is_for_teams=True,
@@ -118,7 +118,7 @@ _ALL = (
         "release_held",
         "Releases",
         "Held",
-        "The release {release} is held: {reason}.",
+        "The release {release}{by} is held: {reason}.",
         (OWNERS,),
         is_failure=True,
         is_for_teams=True,
@@ -127,7 +127,7 @@ _ALL = (
         "schedule_missed",
         "Releases",
         "Schedule missed",
-        "The release {release} wasn’t started when it was due, {due}.",
+        "The release {release}{by} wasn’t started when it was due, {due}.",
         (OWNERS, ADMINISTRATORS),
         is_failure=True,
         is_for_teams=True,
@@ -285,4 +285,5 @@ def sentence(kind: str, facts: Mapping[str, Any]) -> str:
     if kind == TEST:
         return "This is a test message from Pressroom."
     kind_words = KINDS.get(kind)
-    return kind_words.sentence.format_map(_Facts(facts)) if kind_words else kind.replace("_", " ")
+    facts = _Facts({"by": "", **facts})  # Only programs' events have it.
+    return kind_words.sentence.format_map(facts) if kind_words else kind.replace("_", " ")

@@ -136,6 +136,7 @@ def on_item_ended_badly(item: ReleaseItem, **_: Any) -> None:
             "page": item.page_name,
             "release": release.name,
             "actor": release.owner_name,
+            **_by(release.by_program),
         },
         actor=release.owner,
         owners=[release.owner],
@@ -177,24 +178,28 @@ def _key_of(decision: ReviewDecision) -> str:
 
 @transaction.atomic
 def on_release_finished(release: Release, **_: Any) -> None:
-    """Notify the owner. Owners who publish at once are watching: only failures are news to them."""
+    """Notify the owner. Those who publish at once are watching: only failures are news to them."""
     states = Counter(release.items.values_list("state", flat=True))
     is_failed = any(states[state] for state in BAD_ENDS)
     counts = [f"{states[state]} {word}" for state, word in COUNTED.items() if states[state]]
-    is_at_once = release.due_at is None and release.approval_id is None
+    is_watched = not (release.due_at or release.approval_id or release.by_program)
     record_event(
         "release_failed" if is_failed else "release_finished",
         f"release:{release.pk}:finished:{release.finished_at:%Y%m%d%H%M%S%f}",
         Subject(_release_path(release), release_id=release.pk),
-        {"release": release.name, "counts": ", ".join(counts) or "no versions"},
-        actor=release.owner if is_at_once else None,
+        {
+            "release": release.name,
+            "counts": ", ".join(counts) or "no versions",
+            **_by(release.by_program),
+        },
+        actor=release.owner if is_watched else None,
         owners=[release.owner],
     )
 
 
 @transaction.atomic
 def on_release_held(release: Release, **_: Any) -> None:
-    kind, name = HoldKind(release.hold_kind), release.name
+    kind = HoldKind(release.hold_kind)
     if kind == HoldKind.STOPPED and release.stop_requested_by_name == release.owner_name:
         return
     if kind == HoldKind.LATE and release.started_at is None:
@@ -204,7 +209,11 @@ def on_release_held(release: Release, **_: Any) -> None:
         "release_held",
         f"release:{release.pk}:held:{release.held_at:%Y%m%d%H%M%S%f}",
         Subject(_release_path(release), release_id=release.pk),
-        {"release": name, "reason": kind.label[0].lower() + kind.label[1:]},
+        {
+            "release": release.name,
+            "reason": kind.label[0].lower() + kind.label[1:],
+            **_by(release.by_program),
+        },
         owners=[release.owner],
     )
 
@@ -216,7 +225,11 @@ def record_missed_schedule(release: Release) -> None:
         "schedule_missed",
         f"release:{release.pk}:missed:{due_at:%Y%m%d%H%M%S}" if due_at else f"{release.pk}:missed",
         Subject(_release_path(release), release_id=release.pk),
-        {"release": release.name, "due": due or f"{due_at:%Y-%m-%d %H:%M} UTC"},
+        {
+            "release": release.name,
+            "due": due or f"{due_at:%Y-%m-%d %H:%M} UTC",
+            **_by(release.by_program),
+        },
         owners=[release.owner],
     )
 
@@ -268,8 +281,7 @@ def _requested_key(approval: ApprovalRequest) -> str:
 
 
 def _approval_facts(approval: ApprovalRequest, **facts: str) -> dict[str, str]:
-    by = f" {approval.by_program}" if approval.by_program else ""
-    return {"title": approval.title, "by": by, **facts}
+    return {"title": approval.title, **_by(approval.by_program), **facts}
 
 
 def _record_end(approval: ApprovalRequest, became: str) -> None:
@@ -361,13 +373,20 @@ def facts_of(operation: Operation) -> dict[str, Any]:
         OperationKind.CREATE_PAGE: f"Creating the page {name}",
         OperationKind.UPDATE_SUBSCRIPTION: f"Updating the webhook {name}",
     }[OperationKind(operation.kind)]
+    releases = Release.objects.filter(items__operation=operation)
     return {
         "doing": doing.strip(),
         "did": f"{'rolled back to' if operation.is_rollback else 'published'} version {number}",
         "version": number,
         "audience": name,
         "actor": operation.actor_name,
+        **_by(releases.values_list("by_program", flat=True).first() or ""),
     }
+
+
+def _by(by_program: str) -> dict[str, str]:
+    """Return the fact that names the program, if there is one."""
+    return {"by": f" {by_program}"} if by_program else {}
 
 
 def _release_path(release: Release) -> str:

@@ -69,6 +69,7 @@ def create_from_versions(
     user: User,
     is_provisional: bool = False,
     form_key: str | None = None,
+    by_program: str = "",
 ) -> Release:
     name, note = valid_texts(name, note)
     require_audiences([(target.page_id, target.audience_id) for target in targets])
@@ -80,6 +81,7 @@ def create_from_versions(
         user=user,
         is_provisional=is_provisional,
         form_key=form_key,
+        by_program=by_program,
     )
 
 
@@ -93,6 +95,7 @@ def create_draft(
     rolls_back: Release | None = None,
     retries: Release | None = None,
     form_key: str | None = None,
+    by_program: str = "",
 ) -> Release:
     """Create a draft with these versions, or return the draft that this form created.
 
@@ -110,6 +113,7 @@ def create_draft(
         "created_by_name": actor_name(user),
         "owner": user,
         "owner_name": actor_name(user),
+        "by_program": by_program,
         "rolls_back": rolls_back,
         "retries": retries,
     }

@@ -90,6 +90,8 @@ class Release(ClaimedRow):
     created_by_name = models.CharField(max_length=MAX_ACTOR_NAME)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
     """The user who decided last, or created it. Their permission counts when it runs."""
+    by_program = models.CharField(max_length=200, blank=True, default="", db_default="")
+    """The token and the program that planned it, such as "by token nightly"; "" for a person."""
     owner_name = models.CharField(max_length=MAX_ACTOR_NAME)
     """The owner's name at that time; kept when the account is deleted."""
     decided_at = models.DateTimeField(null=True)

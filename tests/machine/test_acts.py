@@ -5,13 +5,20 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
+from dashboard.approvals.models import ApprovalRequest
 from dashboard.ledger.models import AudienceRecord, Operation
+from dashboard.notifications.preferences import follow
+from dashboard.notifications.recipients import notify_pending
+from dashboard.releases.approval_requests import approve
+from dashboard.releases.models import Release
 from dashboard.releases.worker import run_pending
 from tests.conftest import logged_in
+from tests.support.clock import Clock
+from tests.support.html import text
 from tests.support.machines import INTERFACES, JsonInterface, new_token
 from tests.support.many_audiences import Key
 from tests.support.operations import operation
-from tests.support.release_service import PublishingAudiences
+from tests.support.release_service import PublishingAudiences, responds, work
 
 
 def ids(key: Key) -> dict[str, str]:
@@ -91,6 +98,49 @@ def test_activity_names_and_filters_what_machines_did(
     operation(paula, "by-hand")
     listed = browser.get("/activity/?by=machines").text
     assert "1 operation " in " ".join(listed.split())
+
+
+def test_notices_name_the_token_beside_the_person(
+    interface: JsonInterface, key: Key, paula: User, peter: User, clock: Clock
+) -> None:
+    follow(peter, *key)
+    plan = planned(interface, key, name="Prices")
+    interface.act("publish", plan=plan["plan"], digest=plan["digest"])
+    work(Release.objects.get(), clock)
+    name, by = "Name of aud_1", "by token nightly, script 1.0"
+    assert f"paula published version 2 of {name} {by}: accepted" in notices(peter)
+    assert f"The release Prices {by} is finished: 1 live" in notices(paula)
+
+
+def test_notices_of_failures_name_the_token_too(
+    interface: JsonInterface, key: Key, service: PublishingAudiences, paula: User, peter: User
+) -> None:
+    follow(peter, *key)
+    service.way = responds(422, "Not now")
+    plan = planned(interface, key, name="Prices")
+    interface.act("publish", plan=plan["plan"], digest=plan["digest"])
+    run_pending("worker-1")
+    name, by = service.audiences[key]["effectiveName"], "by token nightly, script 1.0"
+    assert f"Publishing version 2 of {name} {by} failed." in notices(peter)
+    assert f"The release Prices {by} is finished with failures" in notices(paula)
+
+
+def test_a_change_after_an_approval_names_the_token(
+    interface: JsonInterface, key: Key, service: PublishingAudiences, paula: User, peter: User
+) -> None:
+    plan = planned(interface, key, name="Prices")
+    interface.act("request", plan=plan["plan"], digest=plan["digest"])
+    approval = ApprovalRequest.objects.get()
+    approve(approval, peter, note="", displayed_digest=approval.digest)
+    service.edit(key)
+    run_pending("worker-1")
+    assert "The release Prices by token nightly, script 1.0 is held" in notices(paula)
+
+
+def notices(user: User) -> str:
+    """Let a worker notify, and return the text of the user's notifications."""
+    notify_pending("worker-1")
+    return text(logged_in(user).get("/notifications/").text)
 
 
 def test_a_comment_names_the_program_beside_the_person(

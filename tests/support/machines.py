@@ -72,7 +72,7 @@ class JsonInterface:
             headers=headers,
         )
 
-    def act(self, name: str, *, key: str = "", **arguments: Any) -> Answer:
+    def act(self, name: str, /, *, key: str = "", **arguments: Any) -> Answer:
         method, path = PATHS[name]
         if "{plan}" in path:
             path = path.format(plan=arguments.pop("plan"))
@@ -120,7 +120,7 @@ class McpInterface:
         message = {"jsonrpc": "2.0", "id": next(serial), "method": method, "params": params}
         return self.post(message, **own | headers)
 
-    def act(self, name: str, *, key: str = "", **arguments: Any) -> Answer:
+    def act(self, name: str, /, *, key: str = "", **arguments: Any) -> Answer:
         """Perform an act as a tool."""
         if key:
             arguments["idempotency_key"] = key

@@ -11,8 +11,7 @@ from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.queries.operations import find_operations
 from dashboard.ledger.states import OperationState
-from dashboard.machine.models import MachinePlan
-from dashboard.releases.models import Release
+from dashboard.releases.models import Release, ReleaseItem
 from dashboard.saved_views.models import ListName
 from dashboard.web.activity.records import EXPORT, of_release
 from dashboard.web.lists.definition import ListDefinition
@@ -63,7 +62,7 @@ def are_grouped(state: ListState) -> bool:
     return not state.is_filtered_besides(SINCE)
 
 
-_PLANNED_BY_MACHINES = MachinePlan.objects.filter(release__items__operation=OuterRef("pk"))
+_BY_PROGRAMS = ReleaseItem.objects.filter(operation=OuterRef("pk"), release__by_program__gt="")
 KIND = choice_among("kind", "Type", OperationKind.choices, all_label="All types")
 OUTCOME = choice_among(
     "outcome",
@@ -80,7 +79,7 @@ RELEASE = Choice("release", "Release", find=_existing_releases)
 """ID of the release that sent the operations."""
 APPROVAL = Choice("approval", "Approval", values=("none",), where=lambda _: ~Q(emergency_reason=""))
 """`none` matches operations that were sent without the approval they needed."""
-BY = Choice("by", "By", values=("machines",), where=lambda _: Q(Exists(_PLANNED_BY_MACHINES)))
+BY = Choice("by", "By", values=("machines",), where=lambda _: Q(Exists(_BY_PROGRAMS)))
 """`machines` matches operations that a token planned."""
 ACTIVITY = ListDefinition(
     name=ListName.ACTIVITY,

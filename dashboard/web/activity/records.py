@@ -26,11 +26,10 @@ from dashboard.web.ui.csv import Cell
 
 ITEMS = Prefetch(
     "release_items",
-    ReleaseItem.objects.select_related("release__machine_plan__token")
+    ReleaseItem.objects.select_related("release")
     .only(
         *("operation_id", "release__name", "release__has_own_name", "release__created_at"),
-        *("release__note", "release__machine_plan__client"),
-        *("release__machine_plan__token__name", "release__machine_plan__token__is_agent"),
+        *("release__note", "release__by_program"),
     )
     .order_by("pk"),
 )
@@ -76,8 +75,7 @@ class OperationRecord:
     @property
     def by(self) -> str:
         """The token and the program that planned the release; "" if a person did."""
-        plan = getattr(self.release, "machine_plan", None)
-        return str(plan) if plan else ""
+        return self.release.by_program if self.release else ""
 
     @property
     def last(self) -> Attempt | None:
@@ -197,7 +195,7 @@ def newest_of_releases(operations: QuerySet[Operation]) -> QuerySet[Operation]:
 def summaries_by_pk(pks: Iterable[int]) -> dict[int, ReleaseSummary]:
     """Return summaries of releases by primary key. Makes two queries, or none without keys."""
     pks = set(pks)
-    releases = Release.objects.select_related("machine_plan__token").filter(pk__in=pks)
+    releases = Release.objects.filter(pk__in=pks)
     summaries = summarize_all(releases) if pks else []
     return {summary.release.pk: summary for summary in summaries}
 

@@ -85,8 +85,9 @@ class RequestPage:
     def may_publish_own(self) -> bool:
         """Whether the viewer's own token requested it, and no rule requires an approval."""
         release = self.release
-        is_own = self.is_own and release is not None and hasattr(release, "machine_plan")
-        return is_own and release is not None and not needs_approval(release)
+        if release is None or not (self.is_own and release.by_program):
+            return False
+        return not needs_approval(release)
 
     @property
     def count_to_type(self) -> int | None:

@@ -25,7 +25,7 @@ from dashboard.web.ui.forms import forget_unsent_form, redirect_to_request, sent
 from dashboard.web.ui.htmx import Request, render_partial
 from dashboard.web.ui.query_params import int_param
 
-_RELEASES = Release.objects.select_related("rolls_back", "approval", "machine_plan__token")
+_RELEASES = Release.objects.select_related("rolls_back", "approval")
 
 
 def _decide(

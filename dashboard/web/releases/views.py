@@ -49,7 +49,7 @@ EXPORT = (
     Cell("live version ID before", "live_version_id"),
     Cell("operation key", "operation_key"),
 )
-_RELEASES = Release.objects.select_related("rolls_back", "approval", "machine_plan__token")
+_RELEASES = Release.objects.select_related("rolls_back", "approval")
 
 
 @require_GET
