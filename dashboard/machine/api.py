@@ -151,7 +151,9 @@ def decide(request: MachineRequest, plan: int, arguments: shapes.Decision) -> Ht
 
 
 @_route("cancel", "/plans/{int:plan}/cancel")
-def cancel(request: MachineRequest, plan: int) -> HttpResponse:
+def cancel(
+    request: MachineRequest, plan: int, arguments: shapes.Input | None = None
+) -> HttpResponse:
     return _respond(request, plan=plan)
 
 

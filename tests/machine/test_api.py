@@ -98,6 +98,19 @@ def test_every_wrong_parameter_is_named(interface: JsonInterface) -> None:
     }
 
 
+def test_a_cancel_takes_no_fields(interface: JsonInterface, key: Key) -> None:
+    whole = {"versions": [{"page_id": key[0], "audience_id": key[1]}]}
+    plan = interface.act("plan", **whole)[1]["plan"]
+    status, problem = interface.act("cancel", plan=plan, items=[1], note="x")
+    assert (status, [error["pointer"] for error in problem["errors"]]) == (
+        422,
+        ["#/items", "#/note"],
+    )
+    assert interface.act("status", plan=plan)[1]["outcome"] == "planned"
+    response = interface.send("POST", f"plans/{plan}/cancel", **{"Idempotency-Key": "without a body"})
+    assert response.json()["state"] == "canceled"
+
+
 def test_a_bad_body_is_named_by_pointers(interface: JsonInterface, key: Key) -> None:
     keyed = {"Idempotency-Key": "one"}
     whole = {"versions": [{"page_id": key[0], "audience_id": key[1]}]}
