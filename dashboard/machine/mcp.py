@@ -24,6 +24,8 @@ from dashboard.machine.tokens import Caller
 
 MODERN = "2026-07-28"
 BEFORE = ("2025-03-26", "2025-06-18", "2025-11-25")
+WITH_BATCHES = BEFORE[0]
+"""The revision that allows batches. Its requests name no version."""
 SUPPORTED = [MODERN, *reversed(BEFORE)]
 META = "io.modelcontextprotocol/"
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601, -32602
@@ -55,7 +57,6 @@ def mcp(request: MachineRequest) -> HttpResponse:
             return _json(response, status)
     except MCPError as error:
         return _json(_error(None, error), error.status)
-    # A batch. Only revision 2025-03-26 has them.
     responses = [_respond(request, message)[1] for message in body]
     return _json([response for response in responses if response] or None)
 
@@ -75,8 +76,11 @@ def _parse(request: MachineRequest) -> Any:
         body = parse_json(request.body, name="The body")
     except ProblemError as error:
         raise MCPError(PARSE_ERROR, error.detail) from error
-    if isinstance(body, list) and not 0 < len(body) <= MAX_BATCH:
-        raise MCPError(INVALID_REQUEST, f"A batch has 1 to {MAX_BATCH} messages.")
+    if isinstance(body, list):
+        if request.headers.get("MCP-Protocol-Version", WITH_BATCHES) != WITH_BATCHES:
+            raise MCPError(INVALID_REQUEST, f"Only revision {WITH_BATCHES} has batches.")
+        if not 0 < len(body) <= MAX_BATCH:
+            raise MCPError(INVALID_REQUEST, f"A batch has 1 to {MAX_BATCH} messages.")
     return body
 
 

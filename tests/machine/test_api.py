@@ -107,7 +107,9 @@ def test_a_cancel_takes_no_fields(interface: JsonInterface, key: Key) -> None:
         ["#/items", "#/note"],
     )
     assert interface.act("status", plan=plan)[1]["outcome"] == "planned"
-    response = interface.send("POST", f"plans/{plan}/cancel", **{"Idempotency-Key": "without a body"})
+    response = interface.send(
+        "POST", f"plans/{plan}/cancel", **{"Idempotency-Key": "without a body"}
+    )
     assert response.json()["state"] == "canceled"
 
 

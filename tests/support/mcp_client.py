@@ -12,6 +12,7 @@ from django.http import HttpResponse
 from django.test import Client as DjangoClient
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
 Sent = tuple[httpx2.Request, bytes, "Future[HttpResponse]"]
 
@@ -19,26 +20,42 @@ Sent = tuple[httpx2.Request, bytes, "Future[HttpResponse]"]
 class InProcess(httpx2.AsyncBaseTransport):
     """Hands each request to the thread that has the test's transaction."""
 
-    def __init__(self, requests: "Queue[Sent | None]") -> None:
+    def __init__(self, requests: "Queue[Sent | None]", offers: str) -> None:
         self.requests = requests
+        self.offers = offers
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Return the response of the application."""
         future: Future[HttpResponse] = Future()
-        self.requests.put((request, await request.aread(), future))
+        body = await request.aread()
+        if b'"initialize"' in body:
+            body = body.replace(LATEST_HANDSHAKE_VERSION.encode(), self.offers.encode())
+        self.requests.put((request, body, future))
         response = await asyncio.wrap_future(future)
         return httpx2.Response(
             response.status_code, headers=dict(response.headers), content=response.content
         )
 
 
-def run_with_client(token: str, mode: str, story: Callable[[Client], Awaitable[Any]]) -> Any:
-    """Run a story with a client in one of its modes: a revision, "auto" or "legacy"."""
+def run_with_client(
+    token: str,
+    mode: str,
+    story: Callable[[Client], Awaitable[Any]],
+    *,
+    offers: str = LATEST_HANDSHAKE_VERSION,
+) -> Any:
+    """Run a story with a client in one of its modes: a revision, "auto" or "legacy".
+
+    A "legacy" client offers only its newest revision. `offers` replaces that on the wire, so that
+    client and server agree on an earlier one.
+    """
     requests: Queue[Sent | None] = Queue()
 
     async def connect() -> Any:
         headers = {"Authorization": f"Bearer {token}"}
-        async with httpx2.AsyncClient(transport=InProcess(requests), headers=headers) as http:
+        async with httpx2.AsyncClient(
+            transport=InProcess(requests, offers), headers=headers
+        ) as http:
             transport = streamable_http_client("http://testserver/mcp/", http_client=http)
             async with Client(transport, mode=mode) as client:
                 return await story(client)
