@@ -42,8 +42,8 @@ from tests.support.interleaving import (
     held_at,
 )
 from tests.support.release_service import PublishingAudiences, accepts, work
+from tests.support.shown_page import ShownPage
 from tests.web.approvals.conftest import new_rule
-from tests.web.releases.conftest import hidden
 
 THREADS = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 POSTGRESQL = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
@@ -218,8 +218,8 @@ def test_a_version_published_since_the_review_is_shown(
 
 
 def filled_in(client: Client, address: str) -> dict[str, str]:
-    html = client.get(address).text
-    form = {name: hidden(html, name) for name in ("operation_key", "shown")}
+    page = ShownPage(client).show(client.get(address))
+    form = {name: page.value(name) for name in ("operation_key", "shown")}
     return form | {"number": address.rsplit("_", maxsplit=1)[-1][0]}
 
 

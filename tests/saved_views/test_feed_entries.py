@@ -17,6 +17,7 @@ from dashboard.saved_views.rules import (
     update_query,
 )
 from tests.support.feed import added_to_feed
+from tests.support.saved_views import SavedViews
 from tests.support.seeding import seed_view
 
 pytestmark = pytest.mark.django_db
@@ -67,7 +68,7 @@ def test_a_view_that_its_owner_takes_from_the_team_is_added_for_both(ada: User) 
 def test_a_view_that_is_deleted_is_added(as_administrator: Client) -> None:
     view = seed_view(None)
     with added_to_feed() as entries:
-        as_administrator.post(f"/saved-views/{view.pk}/delete/")
+        SavedViews(as_administrator).press("delete", view.pk)
     assert not SavedView.objects.exists()
     assert [(entry.kind, entry.user_id) for entry in entries] == [("saved_view", None)]
 

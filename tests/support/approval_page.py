@@ -6,7 +6,7 @@ from django.test import Client
 
 from dashboard.approvals.models import ApprovalRequest
 from dashboard.releases.models import Release
-from tests.support.html import text
+from tests.support.shown_page import ShownPage
 
 
 def approval_url(approval: ApprovalRequest, step: str = "") -> str:
@@ -14,20 +14,17 @@ def approval_url(approval: ApprovalRequest, step: str = "") -> str:
     return f"/approvals/{approval.pk}/{step and f'{step}/'}"
 
 
-class ApprovalPage:
+class ApprovalPage(ShownPage):
     """The page as its last response showed it."""
 
     def __init__(self, client: Client, approval: ApprovalRequest) -> None:
-        self.client, self.approval = client, approval
-        self.html, self.status = "", 0
-        self.location = self.url()
+        super().__init__(client)
+        self.approval = approval
+        self.url_shown = self.url()
+        """The URL that the browser shows, after redirects."""
 
     def url(self, step: str = "") -> str:
         return approval_url(self.approval, step)
-
-    @property
-    def text(self) -> str:
-        return text(self.html)
 
     @property
     def release(self) -> Release:
@@ -35,11 +32,9 @@ class ApprovalPage:
         return self.approval.releases.get()
 
     def show(self, response: Any) -> Self:
-        self.html, self.status = response.text, response.status_code
-        self.location = response.request["PATH_INFO"]
-        if query := response.request["QUERY_STRING"]:
-            self.location += f"?{query}"
-        return self
+        query = response.request["QUERY_STRING"]
+        self.url_shown = response.request["PATH_INFO"] + (f"?{query}" if query else "")
+        return super().show(response)
 
     def open(self, query: str = "") -> Self:
         return self.show(self.client.get(f"{self.url()}{query}"))

@@ -9,6 +9,7 @@ from django.test import Client
 from tests.support import wire
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
+from tests.support.shown_page import ShownPage
 
 NEW = "/pages/new/"
 HTMX = {"HX-Request": "true"}
@@ -54,21 +55,17 @@ def values(html: str) -> dict[str, str]:
     }
 
 
-class PageForm:
+class PageForm(ShownPage):
     """The form as its last response showed it, and the service behind it."""
 
     def __init__(self, client: Client, service: FakeService) -> None:
-        self.client, self.service = client, service
-        self.html, self.status, self.headers = "", 0, dict[str, str]()
+        super().__init__(client)
+        self.service = service
 
     @property
     def bodies(self) -> list[Any]:
         """Bodies that the service received."""
         return [json.loads(call.content) for call in self.service.sent if call.method == "POST"]
-
-    @property
-    def text(self) -> str:
-        return text(self.html)
 
     @property
     def fields(self) -> dict[str, str]:
@@ -82,11 +79,6 @@ class PageForm:
         return text(self.html[start - 9 : self.html.index("</section>", start)])
 
     @property
-    def location(self) -> str:
-        """URL of the last redirect."""
-        return self.headers["Location"]
-
-    @property
     def drafts(self) -> list[str]:
         """URLs of the drafts that "Create page" offers."""
         links = [e.attributes.get("href", "") for e in elements(self.client.get(NEW).text, "a")]
@@ -95,10 +87,6 @@ class PageForm:
     def creates(self) -> None:
         """Make the service accept new pages."""
         self.service.answers(201, json=wire.page(pageId="page_new", status="draft"))
-
-    def show(self, response: Any) -> Self:
-        self.html, self.status, self.headers = response.text, response.status_code, response.headers
-        return self
 
     def open(self, url: str = NEW) -> Self:
         return self.show(self.client.get(url, follow=True))

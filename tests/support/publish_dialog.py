@@ -1,13 +1,14 @@
 """The publish dialog of a version in a user's browser, and the service behind it."""
 
 import re
-from typing import Any, Self
+from typing import Self
 
 from django.test import Client
 
 from dashboard.ledger.models import Operation
 from tests.support.html import elements, text
 from tests.support.publishing_service import PublishingService
+from tests.support.shown_page import ShownPage
 
 AUDIENCE = "/pages/page_1/audiences/aud_1/"
 
@@ -27,16 +28,12 @@ def form_in(html: str) -> dict[str, str]:
     return {e["name"]: e["value"] for e in inputs if e.get("name") in names}
 
 
-class PublishDialog:
+class PublishDialog(ShownPage):
     """The dialog at a URL, as its last response showed it."""
 
     def __init__(self, client: Client, service: PublishingService, url: str = ADDRESS) -> None:
-        self.client, self.service, self.url = client, service, url
-        self.html, self.status, self.headers = "", 0, dict[str, str]()
-
-    @property
-    def text(self) -> str:
-        return text(self.html)
+        super().__init__(client)
+        self.service, self.url = service, url
 
     @property
     def state(self) -> str:
@@ -59,10 +56,6 @@ class PublishDialog:
         """The URL of the next poll; empty after the last one."""
         [progress] = [e for e in elements(self.html) if e.attributes.get("id") == "progress"]
         return progress.attributes.get("hx-get", "")
-
-    def show(self, response: Any) -> Self:
-        self.html, self.status, self.headers = response.text, response.status_code, response.headers
-        return self
 
     def open(self, **headers: str) -> Self:
         return self.show(self.client.get(self.url, headers=headers or None))

@@ -5,27 +5,24 @@ from typing import Any, Self, TypeAlias
 
 from django.test import Client
 
-from dashboard.releases.models import Release
-from tests.support.html import elements, text
+from dashboard.releases.models import Release, ReleaseItem
+from tests.support.live_page import Region
+from tests.support.shown_page import ShownPage
 
 SCHEDULE = {"date": "2030-03-12", "time": "14:30", "zone": "Europe/Oslo"}
 """Default values of the schedule form: 13:30 UTC."""
 
 
-class ReleasePage:
+class ReleasePage(ShownPage):
     """The page as its last response showed it."""
 
     def __init__(self, client: Client, release: Release) -> None:
-        self.client, self.pk = client, release.pk
-        self.html, self.status, self.location = "", 0, ""
+        super().__init__(client)
+        self.pk = release.pk
 
     def url(self, *steps: str) -> str:
         """Return the URL of the release, or a URL under it."""
         return "/".join([f"/releases/{self.pk}", *steps, ""])
-
-    @property
-    def text(self) -> str:
-        return text(self.html)
 
     @property
     def release(self) -> Release:
@@ -36,37 +33,50 @@ class ReleasePage:
     def state(self) -> str:
         return str(self.release.state)
 
-    def field(self, name: str) -> dict[str, str]:
-        """Return the attributes of the last field of that name."""
-        inputs = [element.attributes for element in elements(self.html, "input")]
-        return [field for field in inputs if field.get("name") == name][-1]
+    def open(self, *steps: str, query: str = "", **options: Any) -> Self:
+        return self.show(self.client.get(f"{self.url(*steps)}{query}", **options))
 
-    def hidden(self, name: str) -> str:
-        """Return the value of the last field of that name."""
-        return self.field(name).get("value", "")
-
-    def show(self, response: Any) -> Self:
-        self.html, self.status = response.text, response.status_code
-        self.location = response.headers.get("Location", "")
-        return self
-
-    def open(self, *steps: str) -> Self:
-        return self.show(self.client.get(self.url(*steps)))
-
-    def post(self, *steps: str, follow: bool = False, **fields: Any) -> Self:
-        return self.show(self.client.post(self.url(*steps), fields, follow=follow))
+    def post(
+        self,
+        *steps: str,
+        follow: bool = False,
+        headers: dict[str, str] | None = None,
+        **fields: Any,
+    ) -> Self:
+        url = self.url(*steps)
+        return self.show(self.client.post(url, fields, follow=follow, headers=headers))
 
     def decide(self, *steps: str, **fields: str) -> Self:
         """Submit a decision as the page shows it."""
-        shown = self.open().hidden("shown")
+        shown = self.open().value("shown")
         return self.post(*steps, **{"shown": shown} | fields)
 
     def schedule(self, **fields: str) -> Self:
         """Submit the schedule form as its page shows it."""
-        hidden = self.open("schedule").hidden
+        value = self.open("schedule").value
         return self.post(
-            "schedule", **SCHEDULE | {"shown": hidden("shown"), "due": hidden("due")} | fields
+            "schedule", **SCHEDULE | {"shown": value("shown"), "due": value("due")} | fields
         )
+
+    @property
+    def items(self) -> list[ReleaseItem]:
+        return list(self.release.items.all())
+
+    @property
+    def item_ids(self) -> list[str]:
+        return [str(item.pk) for item in self.items]
+
+    def act(self, item: ReleaseItem, action: str, **fields: Any) -> Self:
+        """Press a button of an item."""
+        return self.post("items", str(item.pk), action=action, **fields)
+
+    def review(self, item: ReleaseItem, **options: Any) -> Self:
+        """Mark an item as reviewed."""
+        return self.act(item, "reviewed", shown=item.digest, **options)
+
+    def watch(self) -> Region:
+        """Open the page, and follow what it polls."""
+        return Region(self.client, self.url(), "release")
 
 
 Board: TypeAlias = Callable[..., ReleasePage]

@@ -14,13 +14,11 @@ from dashboard.releases.models import Release, ReleaseState
 from tests.conftest import logged_in, person
 from tests.support.approval_page import ApprovalPage, approval_url
 from tests.support.clock import Clock
-from tests.support.html import page_text, response_text, text
+from tests.support.html import page_text, response_text
 from tests.support.live_page import Region
-from tests.support.release_page import ReleasePage
+from tests.support.release_page import SCHEDULE, ReleasePage
 from tests.support.release_service import PublishingAudiences, work
 from tests.web.approvals.conftest import Ask, new_rule
-from tests.web.releases.conftest import hidden
-from tests.web.releases.conftest import url as release_url
 
 pytestmark = pytest.mark.django_db
 
@@ -29,48 +27,43 @@ def refuse_connection() -> None:
     raise httpx.ConnectError("refused")
 
 
-def state_of(release: Release) -> str:
-    release.refresh_from_db()
-    return str(release.state)
-
-
 # Asking
 
 
-def test_a_release_that_needs_an_approval_asks_for_one(
-    release: Release, as_publisher: Client
-) -> None:
-    page = page_text(as_publisher, release_url(release))
-    assert "It needs the approval of another person" in page
-    assert "Request approval of 2" in page
-    assert "Publish 2 now" not in page
+@pytest.fixture
+def board(release: Release, as_publisher: Client) -> ReleasePage:
+    """Paula's release in her browser."""
+    return ReleasePage(as_publisher, release)
 
 
-def test_a_request_has_an_address_of_its_own(release: Release, as_publisher: Client) -> None:
-    board = ReleasePage(as_publisher, release).decide("request-approval")
+def test_a_release_that_needs_an_approval_asks_for_one(board: ReleasePage) -> None:
+    assert "It needs the approval of another person" in board.open().text
+    assert "Request approval of 2" in board.text
+    assert "Publish 2 now" not in board.text
+
+
+def test_a_request_has_a_url_of_its_own(board: ReleasePage) -> None:
+    board.decide("request-approval")
     approval = ApprovalRequest.objects.get()
     assert board.location == approval_url(approval)
-    page = page_text(as_publisher, board.location)
+    page = page_text(board.client, board.location)
     assert "Everyone who can approve it is notified" in page
     assert "Note from paula For Monday" in page
-    assert state_of(release) == ReleaseState.WAITING_FOR_APPROVAL
+    assert board.state == ReleaseState.WAITING_FOR_APPROVAL
 
 
-@pytest.mark.parametrize("step", ["request-approval", "schedule/request"])
+@pytest.mark.parametrize("steps", [["request-approval"], ["schedule", "request"]])
 def test_the_same_form_leads_to_the_request(
-    release: Release, as_publisher: Client, as_peter: Client, step: str
+    board: ReleasePage, as_peter: Client, steps: list[str]
 ) -> None:
-    digest = hidden(as_publisher.get(release_url(release)).text, "shown")
-    form = {"shown": digest, "due": ""}
-    form |= {"date": "2030-03-12", "time": "14:30", "zone": "Europe/Oslo"}
-    first, second = (as_publisher.post(release_url(release, step), form) for _ in range(2))
-    assert first.url == second.url == approval_url(ApprovalRequest.objects.get())
-    assert as_peter.post(release_url(release, step), form).status_code == 422
+    form = SCHEDULE | {"shown": board.open().value("shown"), "due": ""}
+    first, second = (board.post(*steps, **form).location for _ in range(2))
+    assert first == second == approval_url(ApprovalRequest.objects.get())
+    assert ReleasePage(as_peter, board.release).post(*steps, **form).status == 422
 
 
 def test_a_waiting_release_links_to_its_request(ask: Ask, as_publisher: Client) -> None:
-    release = ask().releases.get()
-    page = page_text(as_publisher, release_url(release))
+    page = ReleasePage(as_publisher, ask().releases.get()).open().text
     assert "Needs approval" in page
     assert "Approval requested by paula" in page
     assert "View approval request" in page
@@ -84,62 +77,48 @@ def test_the_agenda_has_what_waits_for_approval(ask: Ask, as_publisher: Client) 
     assert "Once approved" in page
 
 
-def test_what_was_not_shown_is_not_requested(release: Release, as_publisher: Client) -> None:
-    answer = as_publisher.post(release_url(release, "request-approval"), {"shown": "other"})
-    assert answer.status_code == 422
-    assert "Something changed since you opened this page" in response_text(answer)
+def test_what_was_not_shown_is_not_requested(board: ReleasePage) -> None:
+    assert board.post("request-approval", shown="other").status == 422
+    assert "Something changed since you opened this page" in board.text
     assert not ApprovalRequest.objects.exists()
 
 
-def test_publishing_now_is_refused(
-    release: Release, service: PublishingAudiences, as_publisher: Client
-) -> None:
-    board = ReleasePage(as_publisher, release).decide("publish")
-    assert board.status == 422
+def test_publishing_now_is_refused(board: ReleasePage) -> None:
+    assert board.decide("publish").status == 422
     assert "It needs the approval of another person." in board.text
-    assert state_of(release) == ReleaseState.DRAFT
+    assert board.state == ReleaseState.DRAFT
 
 
-def test_approval_can_be_requested_although_no_rule_needs_it(
-    release: Release, as_publisher: Client
-) -> None:
+def test_approval_can_be_requested_although_no_rule_needs_it(board: ReleasePage) -> None:
     new_rule()
-    page = page_text(as_publisher, release_url(release))
-    assert "Publish 2 now" in page
-    ReleasePage(as_publisher, release).decide("request-approval")
-    assert state_of(release) == ReleaseState.WAITING_FOR_APPROVAL
+    assert "Publish 2 now" in board.open().text
+    board.decide("request-approval")
+    assert board.state == ReleaseState.WAITING_FOR_APPROVAL
 
 
-def test_a_schedule_can_be_requested(release: Release, as_publisher: Client) -> None:
-    page = page_text(as_publisher, release_url(release, "schedule"))
-    assert "If it isn’t approved by then, it’s held." in page
-    assert "Schedule 2 versions" not in page
-    day = (timezone.now() + timedelta(days=1)).date().isoformat()
-    fields = {"date": day, "time": "14:00", "zone": "UTC"}
-    board = ReleasePage(as_publisher, release).decide("schedule", "request", **fields)
+def test_a_schedule_can_be_requested(board: ReleasePage) -> None:
+    assert "If it isn’t approved by then, it’s held." in board.open("schedule").text
+    assert "Schedule 2 versions" not in board.text
+    board.decide("schedule", "request", **SCHEDULE)
     assert board.location == approval_url(ApprovalRequest.objects.get())
-    assert "Scheduled for" in page_text(as_publisher, board.location)
-    release.refresh_from_db()
-    assert release.due_at
+    assert "Scheduled for" in page_text(board.client, board.location)
+    assert board.release.due_at
 
 
 def test_an_approved_schedule_is_moved_by_a_new_request(
-    release: Release, as_publisher: Client, as_peter: Client
+    board: ReleasePage, as_peter: Client
 ) -> None:
     day = (timezone.now() + timedelta(days=3)).date().isoformat()
     fields = {"date": day, "time": "14:00", "zone": "UTC"}
-    ReleasePage(as_publisher, release).decide("schedule", "request", **fields)
+    board.decide("schedule", "request", **fields)
     approval = ApprovalRequest.objects.get()
     ApprovalPage(as_peter, approval).decide("approve")
-    assert "It was approved for this time." in page_text(as_publisher, release_url(release))
-    address = release_url(release, "schedule")
-    html = as_publisher.get(address).text
-    assert "Reschedule and request approval" in text(html)
-    due = hidden(html, "due")
-    answer = as_publisher.post(address, fields | {"time": "15:00", "due": due})
+    assert "It was approved for this time." in board.open().text
+    assert "Reschedule and request approval" in board.open("schedule").text
+    board.post("schedule", **fields | {"time": "15:00", "due": board.value("due")})
     approval.refresh_from_db()
-    assert answer.url == approval_url(ApprovalRequest.objects.exclude(pk=approval.pk).get())
-    for client in (as_publisher, as_peter):
+    assert board.location == approval_url(ApprovalRequest.objects.exclude(pk=approval.pk).get())
+    for client in (board.client, as_peter):
         page = page_text(client, approval_url(approval))
         assert "paula moved it to another time." in page
         assert re.search(r"Time .*14:00 UTC .*15:00 UTC Changed", page)
@@ -147,36 +126,35 @@ def test_an_approved_schedule_is_moved_by_a_new_request(
 
 # An emergency
 
+EMERGENCY = {"emergency": "on", "emergency_reason": "Prices are wrong"}
+
 
 @pytest.fixture
-def as_chief(db: None) -> Client:
-    """A test client logged in as an administrator who may publish."""
-    return logged_in(person("chief", "Administrators", "Publishers"))
+def chiefs(release: Release) -> ReleasePage:
+    """The release in the browser of an administrator who may publish."""
+    chief = person("chief", "Administrators", "Publishers")
+    return ReleasePage(logged_in(chief), release)
 
 
-def test_an_administrator_publishes_alone_with_a_reason(release: Release, as_chief: Client) -> None:
-    assert "Publish 2 without approval" in page_text(as_chief, release_url(release))
-    fields = {"emergency": "on", "emergency_reason": "Prices are wrong"}
-    ReleasePage(as_chief, release).decide("publish", **fields)
-    assert state_of(release) == ReleaseState.RUNNING
-    page = page_text(as_chief, release_url(release))
-    assert "chief decided to publish it without approval. Prices are wrong" in page
+def test_an_administrator_publishes_alone_with_a_reason(chiefs: ReleasePage) -> None:
+    assert "Publish 2 without approval" in chiefs.open().text
+    chiefs.decide("publish", **EMERGENCY)
+    assert chiefs.state == ReleaseState.RUNNING
+    sentence = "chief decided to publish it without approval. Prices are wrong"
+    assert sentence in chiefs.open().text
 
 
-def test_an_emergency_needs_a_reason(release: Release, as_chief: Client) -> None:
-    fields = {"emergency": "on", "emergency_reason": " "}
-    board = ReleasePage(as_chief, release).decide("publish", **fields)
-    assert board.status == 422
-    assert "Enter why it can’t wait for an approval." in board.text
-    assert state_of(release) == ReleaseState.DRAFT
+def test_an_emergency_needs_a_reason(chiefs: ReleasePage) -> None:
+    assert chiefs.decide("publish", **EMERGENCY | {"emergency_reason": " "}).status == 422
+    assert "Enter why it can’t wait for an approval." in chiefs.text
+    assert chiefs.state == ReleaseState.DRAFT
 
 
-def test_a_publisher_has_no_emergency(release: Release, as_publisher: Client) -> None:
-    assert "without approval" not in page_text(as_publisher, release_url(release))
-    fields = {"emergency": "on", "emergency_reason": "Now"}
-    board = ReleasePage(as_publisher, release).decide("publish", **fields)
+def test_a_publisher_has_no_emergency(board: ReleasePage) -> None:
+    assert "without approval" not in board.open().text
+    board.decide("publish", **EMERGENCY)
     assert "Only administrators can publish without an approval." in board.text
-    assert state_of(release) == ReleaseState.DRAFT
+    assert board.state == ReleaseState.DRAFT
 
 
 # Deciding
@@ -208,8 +186,8 @@ def test_a_declined_release_is_a_draft_with_the_reason(
 ) -> None:
     assert "peter declined it" in page.decide("decline", "Wrong price").text
     assert page.release.state == ReleaseState.DRAFT
-    seen = page_text(as_publisher, release_url(page.release))
-    assert "peter declined it: Wrong price" in seen
+    board = ReleasePage(as_publisher, page.release).open()
+    assert "peter declined it: Wrong price" in board.text
 
 
 def test_who_declines_gives_a_reason_and_loses_nothing(page: ApprovalPage) -> None:
@@ -338,7 +316,7 @@ def test_the_page_follows_until_the_version_is_live(
     approval = ask(1)
     release = approval.releases.get()
     decided = ApprovalPage(as_peter, approval).decide("approve")
-    page = Region(as_peter, decided.location, "approval")
+    page = Region(as_peter, decided.url_shown, "approval")
     assert {f"approval:{approval.pk}", f"release:{release.pk}"} <= {*page.topics}
     assert "Version 2 is being checked once more." in page.text
     assert page.is_moving

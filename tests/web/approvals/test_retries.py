@@ -1,7 +1,5 @@
 """A publish with an unknown outcome is retried in Activity under its original approval."""
 
-from typing import Any
-
 import httpx
 import pytest
 from django.test import Client
@@ -12,11 +10,10 @@ from dashboard.releases.models import Release
 from tests.conftest import logged_in, person
 from tests.support.approval_page import ApprovalPage
 from tests.support.clock import Clock
-from tests.support.html import response_text
 from tests.support.release_page import ReleasePage
 from tests.support.release_service import PublishingAudiences, accepts, fails, work
+from tests.support.shown_page import ShownPage
 from tests.web.approvals.conftest import Ask, new_rule
-from tests.web.releases.conftest import hidden
 
 pytestmark = pytest.mark.django_db
 
@@ -32,12 +29,26 @@ def unknown(ask: Ask, service: PublishingAudiences, as_peter: Client, clock: Clo
     return Operation.objects.get(outcome=Outcome.UNKNOWN)
 
 
-def retry(client: Client, operation: Operation) -> Any:
-    return client.post(retry_url(operation), follow=True)
+def retry(client: Client, operation: Operation, **fields: str) -> ShownPage:
+    """Press the button that retries, and follow the redirect."""
+    url = f"/activity/{operation.operation_key}/send-again/"
+    return ShownPage(client).show(client.post(url, fields, follow=True))
 
 
-def retry_url(operation: Operation) -> str:
-    return f"/activity/{operation.operation_key}/send-again/"
+def edit_text(service: PublishingAudiences, operation: Operation) -> None:
+    """Change the text of the operation's version at the service."""
+    key = (operation.page_id, operation.audience_id)
+    version = service.audiences[key]["latestVersion"]
+    service.change(key, latestVersion=version | {"supplementaryContext": "Another"})
+
+
+def lost(page: ReleasePage, service: PublishingAudiences, clock: Clock, **fields: str) -> Operation:
+    """Publish a release whose requests get no response; return the first operation."""
+    service.way = fails(httpx.ReadTimeout, is_carried_out=False)
+    page.decide("publish", **fields)
+    work(page.release, clock, minutes=0.1)
+    service.way = accepts
+    return Operation.objects.filter(outcome=Outcome.UNKNOWN).earliest("pk")
 
 
 def test_what_is_as_approved_is_sent_again(
@@ -52,9 +63,7 @@ def test_what_is_as_approved_is_sent_again(
 def test_a_changed_text_is_not_resent_and_stays_unknown(
     unknown: Operation, service: PublishingAudiences, as_publisher: Client
 ) -> None:
-    key = (unknown.page_id, unknown.audience_id)
-    version = service.audiences[key]["latestVersion"]
-    service.change(key, latestVersion=version | {"supplementaryContext": "Another"})
+    edit_text(service, unknown)
     sent = len(service.sent)
     retry(as_publisher, unknown)
     unknown.refresh_from_db()
@@ -78,35 +87,31 @@ def test_an_emergency_covers_what_was_sent_and_nothing_else(
     in_release: bool,
 ) -> None:
     chief = logged_in(person("chief", "Administrators", "Publishers"))
-    service.way = fails(httpx.ReadTimeout, is_carried_out=False)
     reason = {"emergency": "on", "emergency_reason": "Wrong price"}
     if in_release:
-        ReleasePage(chief, release).decide("publish", **reason)
-        work(release, clock, minutes=0.1)
+        operation = lost(ReleasePage(chief, release), service, clock, **reason)
     else:
         item = release.items.all()[0]
         address = f"/pages/{item.page_id}/audiences/{item.audience_id}/versions/{item.version_id}"
-        html = chief.get(f"{address}/publish/").text
-        fields = {name: hidden(html, name) for name in ("shown", "operation_key")}
+        page = ShownPage(chief).show(chief.get(f"{address}/publish/"))
+        fields = {name: page.value(name) for name in ("shown", "operation_key")}
+        service.way = fails(httpx.ReadTimeout, is_carried_out=False)
         chief.post(f"{address}/publish/", fields | reason)
-    operation = Operation.objects.filter(outcome=Outcome.UNKNOWN).earliest("pk")
+        operation = Operation.objects.get(outcome=Outcome.UNKNOWN)
     key = (operation.page_id, operation.audience_id)
-    version = service.audiences[key]["latestVersion"]
     match change:
         case "text":
-            service.change(key, latestVersion=version | {"supplementaryContext": "Another"})
+            edit_text(service, operation)
         case "live version":
             service.change(key, publishedVersion=service.live(key, 0))
         case "page status":
             service.pages["page_1"]["status"] = "draft"
     service.way, sent = accepts, len(service.sent)
     for client in (as_publisher, chief):
-        answer = retry(client, operation)
-        if "Not sent again" in response_text(answer):
+        page = retry(client, operation)
+        if "Not sent again" in page.text:
             # The page shows what differs, and the retry still needs an approval.
-            digest = hidden(answer.text, "shown")
-            number = str(operation.version_number)
-            client.post(retry_url(operation), {"shown": digest, "number": number})
+            retry(client, operation, shown=page.value("shown"), number="2")
     operation.refresh_from_db()
     if change in ("nothing", "page status"):
         assert operation.outcome == Outcome.ACCEPTED
@@ -119,34 +124,24 @@ def test_retrying_another_text_is_confirmed_first(
     release: Release, service: PublishingAudiences, as_publisher: Client, clock: Clock
 ) -> None:
     new_rule()
-    service.way = fails(httpx.ReadTimeout, is_carried_out=False)
-    ReleasePage(as_publisher, release).decide("publish")
-    work(release, clock, minutes=0.1)
-    operation = Operation.objects.filter(outcome=Outcome.UNKNOWN).earliest("pk")
-    key = (operation.page_id, operation.audience_id)
-    version = service.audiences[key]["latestVersion"]
-    service.change(key, latestVersion=version | {"supplementaryContext": "Another"})
-    service.way, sent = accepts, len(service.sent)
-    answer = retry(as_publisher, operation)
-    assert ("Not sent again" in response_text(answer), len(service.sent)) == (True, sent)
-    fields = {"shown": hidden(answer.text, "shown"), "number": "2"}
-    as_publisher.post(retry_url(operation), fields)
+    operation = lost(ReleasePage(as_publisher, release), service, clock)
+    edit_text(service, operation)
+    sent = len(service.sent)
+    page = retry(as_publisher, operation)
+    assert ("Not sent again" in page.text, len(service.sent)) == (True, sent)
+    retry(as_publisher, operation, shown=page.value("shown"), number="2")
     operation.refresh_from_db()
     assert operation.outcome == Outcome.ACCEPTED
 
 
 def test_resending_needs_an_approval_under_a_new_rule(
-    release: Release, service: PublishingAudiences, clock: Clock
+    release: Release, service: PublishingAudiences, as_publisher: Client, clock: Clock
 ) -> None:
     new_rule()
-    chief = logged_in(person("chief", "Publishers"))
-    service.way = fails(httpx.ReadTimeout, is_carried_out=False)
-    ReleasePage(chief, release).decide("publish")
-    work(release, clock)
-    operation = Operation.objects.filter(outcome=Outcome.UNKNOWN)[0]
+    operation = lost(ReleasePage(as_publisher, release), service, clock)
     new_rule(covers_publishing=True)
     sent = len(service.sent)
-    answer = retry(chief, operation)
-    assert "It needs the approval of another person." in response_text(answer)
+    page = retry(as_publisher, operation)
+    assert "It needs the approval of another person." in page.text
     operation.refresh_from_db()
     assert (operation.outcome, len(service.sent)) == (Outcome.UNKNOWN, sent)

@@ -16,6 +16,7 @@ from tests.support.fake_service import FakeService
 from tests.support.html import Element, elements, text
 from tests.support.live_page import Region
 from tests.support.one_audience import serve
+from tests.support.release_form import NEW, ReleaseForm
 from tests.support.seeding import seed_audiences, seed_pages
 
 pytestmark = pytest.mark.django_db
@@ -46,12 +47,11 @@ def hidden_query(html: str) -> str:
     return next(e.attributes["value"] for e in inputs if e.attributes.get("name") == "query")
 
 
-def sent(client: Client, **form: Any) -> list[list[str]]:
+def sent(client: Client, **selection: Any) -> list[list[str]]:
     """Send a selection; return the ids of the audiences in the release's form."""
-    response = client.post("/releases/new/", form | {"then": "add"})
-    assert response.status_code == 200
-    boxes = boxes_in(response.text)
-    return [[unquote(part) for part in box.attributes["value"].split("/")] for box in boxes]
+    form = ReleaseForm(client).post(then="add", **selection)
+    assert form.status == 200
+    return [[unquote(part) for part in value.split("/")] for value in form.selected]
 
 
 @pytest.mark.parametrize("address", LISTS)
@@ -59,7 +59,7 @@ def test_a_publisher_can_check_every_audience(as_publisher: Client, address: str
     html = html_of(as_publisher, address)
     assert values_in(html) == ["page_1/aud_1", "page_1/aud_2", "page_1/aud_3"]
     form = next(e for e in elements(html, "form") if "data-selection" in e.attributes)
-    assert (form.attributes["method"], form.attributes["action"]) == ("post", "/releases/new/")
+    assert (form.attributes["method"], form.attributes["action"]) == ("post", NEW)
     assert "Select versions below, then" in text(html)
 
 
@@ -82,9 +82,9 @@ def test_what_is_checked_is_offered_to_a_release(as_publisher: Client) -> None:
 
 
 def test_what_is_checked_can_be_reviewed_at_once(as_publisher: Client) -> None:
-    response = as_publisher.post("/releases/new/", {"audience": "page_1/aud_2", "then": "review"})
-    (item,) = Release.objects.get().items.all()
-    assert response.headers["Location"].startswith(f"/releases/{item.release_id}/")
+    form = ReleaseForm(as_publisher).review([("page_1", "aud_2")])
+    (item,) = form.release.items.all()
+    assert form.location.startswith(f"/releases/{item.release_id}/")
     assert (item.page_id, item.audience_id) == ("page_1", "aud_2")
 
 
@@ -100,8 +100,7 @@ def test_ids_with_any_character_come_back_as_they_were(
 
 @pytest.mark.parametrize("value", ["", "page_1", "/aud_1", "page_1/", "page_1/%00"])
 def test_a_value_of_no_check_box_makes_no_release(as_publisher: Client, value: str) -> None:
-    response = as_publisher.post("/releases/new/", {"audience": value, "then": "review"})
-    assert response.status_code == 422
+    assert ReleaseForm(as_publisher).post(audience=value, then="review").status == 422
     assert not Release.objects.exists()
 
 

@@ -23,6 +23,7 @@ from tests.support.html import elements
 from tests.support.live_page import LivePage, Region
 from tests.support.operations import operation
 from tests.support.publish_dialog import PublishDialog
+from tests.support.release_form import ReleaseForm
 from tests.support.release_service import PublishingAudiences
 from tests.support.seeding import seed_approval, seed_subscription
 
@@ -132,8 +133,8 @@ def roll_back(service: PublishingAudiences, client: Client) -> None:
 
 
 def begin_release(service: PublishingAudiences, client: Client) -> None:
-    form = {"audience": "page_1/aud_1", "then": "review"}
-    assert client.post("/releases/new/", form, follow=True).status_code == HTTPStatus.OK
+    form = ReleaseForm(client).review([("page_1", "aud_1")])
+    assert form.location.startswith("/releases/")
 
 
 def end_approval(service: PublishingAudiences, client: Client) -> None:

@@ -8,23 +8,20 @@ from dashboard.notifications.models import Channel, Delivery, DeliveryAttempt, D
 from dashboard.web.ui.query_params import PAGE_SIZE
 from tests.support.html import page_text, response_text, text
 from tests.support.live_page import Region
+from tests.support.notification_settings import SETTINGS
 from tests.support.seeding import seed_delivery
 
 pytestmark = pytest.mark.django_db
 LOG = "/notifications/deliveries/"
 
 
-def list_text(client: Client, url: str = LOG) -> str:
-    return page_text(client, url)
-
-
 def test_without_deliveries_the_page_says_what_will_be_there(as_administrator: Client) -> None:
-    assert "No deliveries yet" in list_text(as_administrator)
+    assert "No deliveries yet" in page_text(as_administrator, LOG)
 
 
 def test_a_delivery_has_recipient_state_and_problem(as_administrator: Client) -> None:
     seed_delivery()
-    page = list_text(as_administrator)
+    page = page_text(as_administrator, LOG)
     assert "0 waiting, 1 given up" in page
     assert "Webhook Publishing channel Given up 9 The receiver responded 503." in page
 
@@ -32,9 +29,9 @@ def test_a_delivery_has_recipient_state_and_problem(as_administrator: Client) ->
 def test_the_log_is_filtered_by_state_and_channel(as_administrator: Client, vera: User) -> None:
     seed_delivery(1)
     seed_delivery(2, channel=Channel.EMAIL, user=vera, target=None, state=DeliveryState.SENT)
-    assert "vera" in list_text(as_administrator, f"{LOG}?channel=email")
-    assert "vera" not in list_text(as_administrator, f"{LOG}?state=given_up")
-    assert "No deliveries match" in list_text(as_administrator, f"{LOG}?state=waiting")
+    assert "vera" in page_text(as_administrator, f"{LOG}?channel=email")
+    assert "vera" not in page_text(as_administrator, f"{LOG}?state=given_up")
+    assert "No deliveries match" in page_text(as_administrator, f"{LOG}?state=waiting")
 
 
 def test_more_are_loaded_below(as_administrator: Client) -> None:
@@ -87,5 +84,5 @@ def test_others_may_not_see_it(as_publisher: Client, address: str) -> None:
 
 
 def test_others_are_not_offered_it(as_publisher: Client, as_administrator: Client) -> None:
-    assert LOG not in as_publisher.get("/accounts/settings/notifications/").text
-    assert LOG in as_administrator.get("/accounts/settings/notifications/").text
+    assert LOG not in as_publisher.get(SETTINGS).text
+    assert LOG in as_administrator.get(SETTINGS).text

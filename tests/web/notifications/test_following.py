@@ -10,13 +10,13 @@ from dashboard.notifications.models import Follow
 from dashboard.notifications.preferences import MAX_FOLLOWS, is_followed
 from tests.support import wire
 from tests.support.fake_service import FakeService
-from tests.support.html import response_text, text
+from tests.support.html import page_text, text
+from tests.support.notification_settings import SETTINGS
 from tests.support.seeding import seed_audiences, seed_pages
 from tests.web.every_page import answer
 
 pytestmark = pytest.mark.django_db
 FOLLOW = "/notifications/follow/"
-SETTINGS = "/accounts/settings/notifications/"
 PAGE, AUDIENCE = "/pages/page_1/", "/pages/page_1/audiences/aud_1/"
 HTMX = {"HX-Request": "true", "HX-Target": "follow"}
 
@@ -69,14 +69,14 @@ def test_following_too_much_is_refused_with_a_reason(as_viewer: Client, vera: Us
 
 def test_the_settings_list_what_is_followed(as_viewer: Client, vera: User) -> None:
     press(as_viewer, "page_1", "aud_1")
-    assert "Brightwater Foods On Fleet telematics" in response_text(as_viewer.get(SETTINGS))
+    assert "Brightwater Foods On Fleet telematics" in page_text(as_viewer, SETTINGS)
     as_viewer.post(FOLLOW, {"page_id": "page_1", "audience_id": "aud_1", "next": SETTINGS})
-    assert "Nothing followed." in response_text(as_viewer.get(SETTINGS))
+    assert "Nothing followed." in page_text(as_viewer, SETTINGS)
 
 
 def test_what_is_gone_from_the_record_can_be_unfollowed(as_viewer: Client, vera: User) -> None:
     Follow.objects.create(user=vera, page_id="page_9", created_at="2026-03-01T09:00:00Z")
-    page = response_text(as_viewer.get(SETTINGS))
+    page = page_text(as_viewer, SETTINGS)
     assert "page_9 No longer in Pressroom" in page
     as_viewer.post(FOLLOW, {"page_id": "page_9"})
     assert not is_followed(vera, "page_9")

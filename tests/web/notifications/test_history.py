@@ -16,18 +16,14 @@ pytestmark = pytest.mark.django_db
 LIST = "/notifications/"
 
 
-def list_text(client: Client, url: str = LIST) -> str:
-    return page_text(client, url)
-
-
 def test_without_notifications_the_page_says_what_will_be_there(as_viewer: Client) -> None:
-    assert "No notifications yet" in list_text(as_viewer)
-    assert "No unread notifications" in list_text(as_viewer, f"{LIST}?state=unread")
+    assert "No notifications yet" in page_text(as_viewer, LIST)
+    assert "No unread notifications" in page_text(as_viewer, f"{LIST}?state=unread")
 
 
 def test_each_entry_is_a_sentence(vera: User, as_viewer: Client) -> None:
     seed_notification(vera)
-    assert "Publishing version 1 of Brightwater Foods failed." in list_text(as_viewer)
+    assert "Publishing version 1 of Brightwater Foods failed." in page_text(as_viewer, LIST)
 
 
 def test_a_name_in_a_sentence_is_text(vera: User, as_viewer: Client) -> None:
@@ -44,7 +40,7 @@ def test_every_kind_of_event_has_its_look() -> None:
 def test_the_filter_leaves_out_what_was_read(vera: User, as_viewer: Client) -> None:
     seed_notification(vera, 1)
     seed_notification(vera, 2, read_at=timezone.now())
-    page = list_text(as_viewer, f"{LIST}?state=unread")
+    page = page_text(as_viewer, f"{LIST}?state=unread")
     assert "version 1" in page
     assert "version 2" not in page
 
@@ -83,7 +79,7 @@ def test_each_is_a_link_to_what_it_is_about(vera: User, as_viewer: Client) -> No
 def test_a_get_marks_nothing_as_read(vera: User, as_viewer: Client) -> None:
     notification = seed_notification(vera)
     assert as_viewer.get(f"{LIST}{notification.pk}/read/").status_code == 405
-    list_text(as_viewer)
+    page_text(as_viewer, LIST)
     notification.refresh_from_db()
     assert notification.read_at is None
 

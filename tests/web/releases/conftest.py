@@ -1,9 +1,8 @@
 """Releases with a fake service of many audiences, and their pages."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, TypeAlias
-from urllib.parse import quote
 
 import pytest
 from django.contrib.auth.models import User
@@ -14,8 +13,7 @@ from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release
 from dashboard.releases.models import ItemState, Release, ReleaseState, WorkerHeartbeat
 from tests.support.fake_service import FakeService
-from tests.support.html import elements
-from tests.support.many_audiences import Key, ManyAudiences
+from tests.support.many_audiences import ManyAudiences
 from tests.support.release_page import Board, ReleasePage
 
 Draft: TypeAlias = Callable[..., Release]
@@ -59,17 +57,6 @@ def board(draft: Draft, as_publisher: Client) -> Board:
     return make
 
 
-def url(release: Release, *steps: str) -> str:
-    """Return the URL of a release, or a URL under it."""
-    return "/".join([f"/releases/{release.pk}", *steps, ""])
-
-
-def hidden(html: str, name: str) -> str:
-    """Return the value of the last field of that name."""
-    inputs = [element.attributes for element in elements(html, "input")]
-    return [box["value"] for box in inputs if box.get("name") == name][-1]
-
-
 def live_release(draft: Draft, count: int, *, live: int) -> Release:
     """Return a finished release of `count` items: `live` are live, the others failed."""
     release = draft(count)
@@ -82,10 +69,3 @@ def live_release(draft: Draft, count: int, *, live: int) -> Release:
         state=ReleaseState.FINISHED, started_at=now - timedelta(minutes=2), finished_at=now
     )
     return release
-
-
-NEW = "/releases/new/"
-
-
-def values(keys: Iterable[Key]) -> list[str]:
-    return ["/".join(quote(part, safe="") for part in key) for key in keys]

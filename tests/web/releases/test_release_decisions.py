@@ -17,13 +17,13 @@ from dashboard.releases.drafting import request_check
 from dashboard.releases.models import ItemState, Release, ReleaseState
 from dashboard.releases.worker import run_pending
 from dashboard.web.releases.progress import MAX_EXCERPTS
+from tests.support.approval_page import approval_url
 from tests.support.csv_files import csv_rows
-from tests.support.html import page_text, response_text, text
-from tests.support.live_page import Region
+from tests.support.html import page_text
 from tests.support.many_audiences import ManyAudiences
 from tests.support.release_page import Board, ReleasePage
 from tests.web.approvals.conftest import new_rule
-from tests.web.releases.conftest import Draft, hidden, live_release, url
+from tests.web.releases.conftest import Draft, live_release
 
 AMERICAN = {"date_order": "month", "hours": "12"}
 
@@ -37,7 +37,7 @@ def test_a_release_is_published_by_one_press(board: Board) -> None:
 
 def test_a_repeated_press_says_it_is_being_published(board: Board) -> None:
     page = board(2)
-    shown = page.open().hidden("shown")
+    shown = page.open().value("shown")
     page.post("publish", shown=shown)
     assert page.post("publish", shown=shown).location == page.url()
     assert "This release is being published." in page.open().text
@@ -57,7 +57,7 @@ def test_a_wrong_number_is_refused_beside_its_field(board: Board, entered: str) 
 
 def test_a_change_since_opening_prevents_publishing(service: ManyAudiences, board: Board) -> None:
     page = board(1)
-    seen = page.open().hidden("shown")
+    seen = page.open().value("shown")
     changed = service.version(("page_1", "aud_1"), 2, supplementaryContext="Other words")
     service.change(("page_1", "aud_1"), latestVersion=changed)
     request_check(page.release)
@@ -68,19 +68,19 @@ def test_a_change_since_opening_prevents_publishing(service: ManyAudiences, boar
 
 
 @pytest.mark.parametrize("step", ["publish", "request-approval", "cancel", "schedule", "edit"])
-def test_a_decision_on_a_removed_item_is_404(draft: Draft, as_publisher: Client, step: str) -> None:
-    release = draft(1)
+def test_a_decision_on_a_removed_release_is_404(board: Board, step: str) -> None:
+    page = board(1)
     body = {"date": "2030-01-01", "time": "10:00", "zone": "UTC"}
 
     def remove(execute: Any, sql: str, *arguments: Any) -> Any:
         # The view has read the release and begins a transaction.
         if sql.startswith("SAVEPOINT"):
             connection.execute_wrappers.remove(remove)
-            Release.objects.filter(pk=release.pk).delete()
+            Release.objects.filter(pk=page.pk).delete()
         return execute(sql, *arguments)
 
     connection.execute_wrappers.append(remove)
-    assert as_publisher.post(url(release, step), body).status_code == 404
+    assert page.post(step, **body).status == 404
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_viewer_decides_nothing(draft: Draft, as_viewer: Client, step: str) ->
 
 def test_the_same_schedule_again_leads_to_the_release(board: Board) -> None:
     page = board(2)
-    due = page.open("schedule").hidden("due")
+    due = page.open("schedule").value("due")
     assert page.schedule(due=due).location == page.schedule(due=due).location == page.url()
     page.schedule(due=due, time="15:00")
     assert "The schedule was changed since you opened this page." in page.text
@@ -125,7 +125,7 @@ def test_an_unknown_zone_is_shown_in_utc(board: Board, as_publisher: Client, zon
     assert sentence in page.open("schedule").text
     assert f"12 Mar 2030, 13:30 UTC, {zone} (unknown here)" in page_text(as_publisher, "/releases/")
     page.open("schedule")
-    assert (page.hidden("date"), page.hidden("time")) == ("2030-03-12", "13:30")
+    assert (page.value("date"), page.value("time")) == ("2030-03-12", "13:30")
     assert '<option value="UTC" selected>' in page.html
     page.schedule(time="15:00", zone="UTC")
     assert sentence not in page.open().text
@@ -141,7 +141,7 @@ def test_an_hour_that_occurs_twice_is_asked_for(board: Board) -> None:
     assert page.schedule(**entered).status == 422
     assert "02:30 occurs twice on 27 Oct 2030." in page.text
     assert "First 02:30 CEST, 00:30 UTC" in page.text
-    assert {name: page.hidden(name) for name in entered} == entered
+    assert {name: page.value(name) for name in entered} == entered
     page.schedule(**entered, fold="second")
     assert page.release.due_at == datetime(2030, 10, 27, 1, 30, tzinfo=UTC)
 
@@ -195,18 +195,16 @@ def test_a_bad_moment_is_explained_and_kept(
 ) -> None:
     page = board(1)
     page.schedule(**{field: entered, "publishes_others": "on"})
-    html = page.html
     assert page.status == 422
-    assert sentence in text(html)
-    assert f'value="{entered}"' in html
+    assert sentence in page.text
+    assert f'value="{entered}"' in page.html
     assert page.state == ReleaseState.DRAFT
 
 
 def test_a_schedule_is_changed_and_canceled(board: Board) -> None:
     page = board(1)
     page.schedule()
-    html = page.open("schedule").html
-    assert 'value="14:30"' in html
+    assert page.open("schedule").value("time") == "14:30"
     page.schedule(time="15:00", zone="UTC")
     assert page.release.due_at == datetime(2030, 3, 12, 15, 0, tzinfo=UTC)
     page.post("schedule", "cancel")
@@ -215,7 +213,7 @@ def test_a_schedule_is_changed_and_canceled(board: Board) -> None:
 
 def test_a_foreign_schedule_is_not_replaced_unseen(board: Board) -> None:
     page = board(1).schedule()
-    of_draft, first = "", page.open("schedule").hidden("due")
+    of_draft, first = "", page.open("schedule").value("due")
     for due in (of_draft, first):
         page.schedule(time="15:00")
         assert page.schedule(time="16:00", due=due).status == 422
@@ -227,7 +225,7 @@ def test_a_foreign_schedule_is_not_replaced_unseen(board: Board) -> None:
 def test_a_canceled_schedule_is_not_made_again(board: Board) -> None:
     page = board(1)
     page.schedule()
-    due = page.open("schedule").hidden("due")
+    due = page.open("schedule").value("due")
     page.post("schedule", "cancel")
     assert page.schedule(due=due).status == 422
     assert page.state == ReleaseState.DRAFT
@@ -241,14 +239,11 @@ def test_a_scheduled_release_can_be_published_now(board: Board) -> None:
 
 
 def test_a_scheduled_release_without_a_worker_has_a_banner(board: Board) -> None:
-    page = board(1)
-    page.schedule()
-    assert "The scheduler isn’t running" in page.open().text
+    assert "The scheduler isn’t running" in board(1).schedule().open().text
 
 
 def test_with_a_worker_it_has_none(board: Board, worker: None) -> None:
-    page = board(1)
-    page.schedule()
+    page = board(1).schedule()
     assert "The scheduler isn’t running" not in page.open().text
 
 
@@ -276,8 +271,8 @@ def test_progress_is_grouped_with_the_reasons(draft: Draft, as_viewer: Client) -
         release.items.filter(position=position).update(
             state=state, sent_at=now, settled_at=now, reason="It was rejected (409)."
         )
-    Release.objects.filter(pk=release.pk).update(state=ReleaseState.RUNNING, started_at=now)
-    page = page_text(as_viewer, url(release))
+    Release.objects.update(state=ReleaseState.RUNNING, started_at=now)
+    page = ReleasePage(as_viewer, release).open().text
     assert "4 of 6 sent, 1 live" in page
     heads = ["Needs attention 2", "In progress 1", "Not sent yet 2", "Live 1"]
     places = [page.index(head) for head in heads]
@@ -285,118 +280,103 @@ def test_progress_is_grouped_with_the_reasons(draft: Draft, as_viewer: Client) -
     assert "It was rejected (409)." in page
 
 
+def live_at(service: ManyAudiences, *numbers: int, version: int = 2) -> None:
+    """Make a version of some audiences live at the service, and read them."""
+    for number in numbers:
+        key = ("page_1", f"aud_{number}")
+        published = service.live(key, version)
+        service.change(key, publishedVersion=published, latestVersion=published)
+    service.record()
+
+
 def test_a_replaced_version_is_not_shown_as_live(
     service: ManyAudiences, draft: Draft, as_viewer: Client
 ) -> None:
-    release = live_release(draft, 1, live=1)
-    key = ("page_1", "aud_1")
-    newer = service.live(key, 3)
-    service.change(key, publishedVersion=newer, latestVersion=newer)
-    service.record()
-    page = page_text(as_viewer, url(release))
-    assert "Superseded" in page
-    assert "Live now" not in page
+    page = ReleasePage(as_viewer, live_release(draft, 1, live=1))
+    live_at(service, 1, version=3)
+    assert "Superseded" in page.open().text
+    assert "Live now" not in page.text
 
 
 def test_an_open_page_shows_the_result_once_it_has_ended(draft: Draft, as_viewer: Client) -> None:
     release = draft(1)
     now = timezone.now()
-    Release.objects.filter(pk=release.pk).update(state=ReleaseState.RUNNING, started_at=now)
-    page = Region(as_viewer, url(release), "release")
+    Release.objects.update(state=ReleaseState.RUNNING, started_at=now)
+    page = ReleasePage(as_viewer, release).watch()
     assert page.is_moving
     assert "Updates automatically." in page.refresh().text
     release.items.update(state=ItemState.LIVE, sent_at=now, settled_at=now)
-    Release.objects.filter(pk=release.pk).update(state=ReleaseState.FINISHED, finished_at=now)
+    Release.objects.update(state=ReleaseState.FINISHED, finished_at=now)
     assert "1 of 1 went live" in page.refresh().text
     assert not page.is_moving
 
 
-def half_rolled_back(service: ManyAudiences, draft: Draft) -> Release:
-    """Return a release of three items, two of them live, one of these by a first publish."""
+@pytest.fixture
+def half_rolled_back(service: ManyAudiences, draft: Draft, as_publisher: Client) -> ReleasePage:
+    """A release of three items, two of them live, one of these by a first publish."""
     release = live_release(draft, 3, live=2)
-    for key in list(service.audiences)[:2]:
-        published = service.live(key, 2)
-        service.change(key, publishedVersion=published, latestVersion=published)
-    service.record()
+    live_at(service, 1, 2)
     release.items.filter(position=1).update(live_version_id="", live_body="")
-    return release
+    return ReleasePage(as_publisher, release)
 
 
-def test_a_rollback_runs_at_once_without_changed_items(
-    service: ManyAudiences, draft: Draft, as_publisher: Client
-) -> None:
-    release = half_rolled_back(service, draft)
-    page = page_text(as_publisher, url(release))
-    assert "1 of 2 live versions can be rolled back." in page
-    dialog = page_text(as_publisher, url(release, "roll-back"))
-    assert "Name of aud_1 First publish. The API can’t unpublish." in dialog
-    assert "Type " not in dialog
-    fields = {"item": [item.pk for item in release.items.all()], "note": "Wrong price"}
-    page = response_text(as_publisher.post(url(release, "roll-back"), fields, follow=True))
-    assert "Roll back: November prices" in page
-    assert "Name of aud_1: First publish. The API can’t unpublish." in page
+def test_a_rollback_runs_at_once_without_changed_items(half_rolled_back: ReleasePage) -> None:
+    page = half_rolled_back
+    assert "1 of 2 live versions can be rolled back." in page.open().text
+    assert "Name of aud_1 First publish. The API can’t unpublish." in page.open("roll-back").text
+    assert "Type " not in page.text
+    page.post("roll-back", item=page.item_ids, note="Wrong price", follow=True)
+    assert "Roll back: November prices" in page.text
+    assert "Name of aud_1: First publish. The API can’t unpublish." in page.text
     rollback = Release.objects.latest("pk")
     assert (rollback.state, rollback.note) == (ReleaseState.RUNNING, "Wrong price")
     assert [item.version_number for item in rollback.items.all()] == [1]
 
 
-def test_a_rollback_of_nothing_sends_nothing(
-    service: ManyAudiences, draft: Draft, as_publisher: Client
-) -> None:
-    page = ReleasePage(as_publisher, half_rolled_back(service, draft))
-    assert page.post("roll-back", note="Kept").status == 422
-    assert "Select at least one version." in page.text
-    assert 'value="Kept"' in page.html
+def test_a_rollback_of_nothing_sends_nothing(half_rolled_back: ReleasePage) -> None:
+    assert half_rolled_back.post("roll-back", note="Kept").status == 422
+    assert "Select at least one version." in half_rolled_back.text
+    assert half_rolled_back.value("note") == "Kept"
     assert Release.objects.count() == 1
 
 
-def test_one_press_requests_approval_of_a_rollback(
-    service: ManyAudiences, draft: Draft, as_publisher: Client
-) -> None:
-    release = half_rolled_back(service, draft)
+def test_one_press_requests_approval_of_a_rollback(half_rolled_back: ReleasePage) -> None:
+    page = half_rolled_back
     new_rule(covers_rollbacks=True)
-    dialog = as_publisher.get(url(release, "roll-back")).text
-    form = {"form_key": hidden(dialog, "form_key"), "note": "Wrong price"}
-    form |= {"item": [item.pk for item in release.items.all()]}
-    again = {name: value for name, value in form.items() if name != "form_key"}
-    forms = (form, form, again)
-    responses = [as_publisher.post(url(release, "roll-back"), fields) for fields in forms]
-    rollback = Release.objects.get(rolls_back=release)
-    assert {response["Location"] for response in responses} == {url(rollback)}
+    again = {"item": page.item_ids, "note": "Wrong price"}
+    form = again | {"form_key": page.open("roll-back").value("form_key")}
+    locations = {page.post("roll-back", **fields).location for fields in (form, form, again)}
+    rollback = ReleasePage(page.client, Release.objects.get(rolls_back=page.release))
+    assert locations == {rollback.url()}
     run_pending("worker-1")
     [approval] = ApprovalRequest.objects.all()
     assert (approval.kind, approval.note) == (ApprovalKind.ROLL_BACK, "Wrong price")
-    pressed_later = as_publisher.post(url(release, "roll-back"), form)
-    assert pressed_later["Location"] == f"/approvals/{approval.pk}/"
+    assert page.post("roll-back", **form).location == approval_url(approval)
 
 
-def test_a_rollback_says_how_many_of_its_versions_are_read(
-    service: ManyAudiences, draft: Draft, as_publisher: Client
-) -> None:
-    release = half_rolled_back(service, draft)
+def test_a_rollback_says_how_many_of_its_versions_are_read(half_rolled_back: ReleasePage) -> None:
+    page = half_rolled_back
     new_rule(covers_rollbacks=True)
-    fields = {"item": [item.pk for item in release.items.all()]}
-    as_publisher.post(url(release, "roll-back"), fields)
-    rollback = Release.objects.get(rolls_back=release)
+    page.post("roll-back", item=page.item_ids)
+    rollback = ReleasePage(page.client, Release.objects.get(rolls_back=page.release))
     reading = "Reading 0 of 1 version. The approval is requested once all are read."
-    assert reading in page_text(as_publisher, url(rollback))
-    assert "not requested yet" in page_text(as_publisher, "/releases/")
-    page = Region(as_publisher, url(rollback), "release")
-    assert reading in page.refresh().text
-    assert page.is_moving
+    assert "not requested yet" in page_text(page.client, "/releases/")
+    region = rollback.watch()
+    assert reading in region.text
+    assert reading in region.refresh().text
+    assert region.is_moving
     run_pending("worker-1")
-    assert "View approval request" in page.refresh().text
-    assert not page.is_moving
+    assert "View approval request" in region.refresh().text
+    assert not region.is_moving
 
 
 def test_the_dialog_shows_the_first_text_to_return(
     service: ManyAudiences, draft: Draft, as_publisher: Client
 ) -> None:
-    release = live_release(draft, MAX_EXCERPTS + 1, live=MAX_EXCERPTS + 1)
-    for key in list(service.audiences)[: MAX_EXCERPTS + 1]:
-        service.change(key, publishedVersion=service.live(key, 2))
-    service.record()
-    dialog = page_text(as_publisher, url(release, "roll-back"))
+    count = MAX_EXCERPTS + 1
+    page = ReleasePage(as_publisher, live_release(draft, count, live=count))
+    live_at(service, *range(1, count + 1))
+    dialog = page.open("roll-back").text
     assert dialog.count("Runs removed: 20 inserted: 10 trucks.") == MAX_EXCERPTS
 
 
@@ -407,36 +387,31 @@ def test_a_release_that_cannot_be_rolled_back_says_so(draft: Draft, as_publisher
 
 
 def test_what_is_as_before_is_counted_and_not_listed(draft: Draft, as_publisher: Client) -> None:
-    release = live_release(draft, 3, live=3)
+    page = ReleasePage(as_publisher, live_release(draft, 3, live=3))
     AudienceRecord.objects.filter(audience_id="aud_3").update(live_version_id="ver_aud_3_2")
-    page = page_text(as_publisher, url(release))
-    assert "The version before is live again for 2 of 3." in page
-    assert "Version 1 is live again." not in page
-    assert "1 of 3 live versions can be rolled back." in page
+    assert "The version before is live again for 2 of 3." in page.open().text
+    assert "Version 1 is live again." not in page.text
+    assert "1 of 3 live versions can be rolled back." in page.text
 
 
 def test_a_release_names_its_rollback_and_whether_partial(draft: Draft, as_viewer: Client) -> None:
-    release = live_release(draft, 2, live=2)
-    assert "olled back by" not in page_text(as_viewer, url(release))
-    for name, count, word in [
-        ("First", 1, "Partly rolled back by"),
-        ("Second", 1, "Rolled back by"),
-    ]:
-        rollback = live_release(draft, 2, live=count)
-        Release.objects.filter(pk=rollback.pk).update(name=name, rolls_back=release)
-        assert f"{word} First" in page_text(as_viewer, url(release))
-    assert "Rolled back by First, Second" in page_text(as_viewer, url(release))
+    page = ReleasePage(as_viewer, live_release(draft, 2, live=2))
+    assert "olled back by" not in page.open().text
+    for name, word in [("First", "Partly rolled back by"), ("Second", "Rolled back by")]:
+        rollback = live_release(draft, 2, live=1)
+        Release.objects.filter(pk=rollback.pk).update(name=name, rolls_back=page.release)
+        assert f"{word} First" in page.open().text
+    assert "Rolled back by First, Second" in page.text
 
 
 def test_failed_versions_are_retried_as_a_new_draft(draft: Draft, as_publisher: Client) -> None:
-    release = live_release(draft, 4, live=1)
-    release.items.filter(position=4).update(state=ItemState.UNKNOWN)
-    page = page_text(as_publisher, url(release))
-    assert "2 of 2 failed versions can be retried." in page
-    assert "Name of aud_4 Its outcome is unknown. Check it first." in page
-    page = response_text(as_publisher.post(url(release, "retry"), follow=True))
-    assert "Retry: November prices" in page
-    assert "Not included: Name of aud_4: Its outcome is unknown. Check it first." in page
+    page = ReleasePage(as_publisher, live_release(draft, 4, live=1))
+    page.release.items.filter(position=4).update(state=ItemState.UNKNOWN)
+    assert "2 of 2 failed versions can be retried." in page.open().text
+    assert "Name of aud_4 Its outcome is unknown. Check it first." in page.text
+    page.post("retry", follow=True)
+    assert "Retry: November prices" in page.text
+    assert "Not included: Name of aud_4: Its outcome is unknown. Check it first." in page.text
     retry = Release.objects.latest("pk")
     assert list(retry.items.values_list("audience_id", flat=True)) == ["aud_2", "aud_3"]
 
@@ -444,34 +419,28 @@ def test_failed_versions_are_retried_as_a_new_draft(draft: Draft, as_publisher: 
 def test_a_second_press_shows_the_draft_of_the_first(
     service: ManyAudiences, draft: Draft, as_publisher: Client
 ) -> None:
-    release = live_release(draft, 2, live=1)
-    key = ("page_1", "aud_1")
-    service.change(key, publishedVersion=service.live(key, 2))
-    service.record()
-    first = as_publisher.post(url(release, "retry"))["Location"]
-    assert url(release, "retry") in as_publisher.get(url(release)).text
+    page = ReleasePage(as_publisher, live_release(draft, 2, live=1))
+    live_at(service, 1)
+    first = page.post("retry").location
+    assert page.url("retry") in page.open().html
     Release.objects.update(is_provisional=False)  # As after any decision on it.
-    page = as_publisher.get(url(release)).text
-    assert f'<a href="{first}"' in page
-    assert url(release, "retry") not in page
-    again = as_publisher.post(url(release, "retry"), follow=True)
-    assert (again.redirect_chain[0][0], Release.objects.count()) == (first, 2)
-    assert "Name of aud_" in response_text(again)
+    assert f'<a href="{first}"' in page.open().html
+    assert page.url("retry") not in page.html
+    assert page.post("retry").location == first
+    assert Release.objects.count() == 2
+    assert "Name of aud_" in page_text(as_publisher, first)
 
 
 def test_a_repeated_form_leads_to_its_rollback(
     service: ManyAudiences, draft: Draft, as_publisher: Client
 ) -> None:
-    release = live_release(draft, 2, live=1)
-    service.change(("page_1", "aud_1"), publishedVersion=service.live(("page_1", "aud_1"), 2))
-    service.record()
-    address = url(release, "roll-back")
-    form = {"form_key": hidden(as_publisher.get(address).text, "form_key")}
-    form |= {"item": str(release.items.filter(state=ItemState.LIVE)[0].pk)}
-    first = as_publisher.post(address, form)["Location"]
-    release.rollbacks.update(state=ReleaseState.FINISHED)
-    assert as_publisher.post(address, form)["Location"] == first
-    assert release.rollbacks.count() == 1
+    page = ReleasePage(as_publisher, live_release(draft, 2, live=1))
+    live_at(service, 1)
+    form = {"form_key": page.open("roll-back").value("form_key"), "item": page.item_ids[0]}
+    first = page.post("roll-back", **form).location
+    page.release.rollbacks.update(state=ReleaseState.FINISHED)
+    assert page.post("roll-back", **form).location == first
+    assert page.release.rollbacks.count() == 1
 
 
 def test_a_release_in_which_nothing_failed_offers_no_retry(
@@ -484,13 +453,13 @@ def test_a_release_in_which_nothing_failed_offers_no_retry(
 
 
 def test_a_viewer_is_not_offered_to_retry(draft: Draft, as_viewer: Client) -> None:
-    page = page_text(as_viewer, url(live_release(draft, 2, live=1)))
+    page = ReleasePage(as_viewer, live_release(draft, 2, live=1)).open().text
     assert "1 of 1 failed version can be retried." in page
     assert "Retry failed" not in page
 
 
 def test_the_export_has_each_item_with_its_reason(draft: Draft, as_viewer: Client) -> None:
-    release = live_release(draft, 2, live=1)
-    rows = csv_rows(as_viewer, f"{url(release)}export.csv")
+    page = ReleasePage(as_viewer, live_release(draft, 2, live=1))
+    rows = csv_rows(as_viewer, f"{page.url()}export.csv")
     assert [row["state"] for row in rows] == ["Live", "Failed"]
     assert rows[1]["reason"] == "The service rejected the request (409)."

@@ -1,15 +1,11 @@
-"""A ledger with audiences and pages, and helpers for saved views."""
-
-from typing import Any
+"""A ledger with audiences and pages, and saved views in two browsers."""
 
 import pytest
 from django.test import Client
 
 from tests.support import wire
-from tests.support.html import response_text
+from tests.support.saved_views import SavedViews
 from tests.support.seeding import seed_audiences, seed_pages
-
-NEW = "/saved-views/new/"
 
 
 @pytest.fixture
@@ -22,14 +18,13 @@ def audiences(db: None) -> None:
     )
 
 
-def save(client: Client, list_name: str = "audiences", **fields: Any) -> Any:
-    """Submit the form that saves a list as a view."""
-    form = {"list": list_name, "state": "live=changed", "name": "Changed"} | fields
-    return client.post(NEW, form)
+@pytest.fixture
+def views(as_viewer: Client) -> SavedViews:
+    """Saved views in Vera's browser."""
+    return SavedViews(as_viewer)
 
 
-def followed_text(client: Client, url: str) -> str:
-    """Follow redirects; return the text of the page."""
-    response = client.get(url, follow=True)
-    assert response.status_code == 200
-    return response_text(response)
+@pytest.fixture
+def paulas(as_publisher: Client) -> SavedViews:
+    """Saved views in Paula's browser."""
+    return SavedViews(as_publisher)

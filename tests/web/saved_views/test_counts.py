@@ -13,8 +13,8 @@ from dashboard.saved_views.queries import views_of
 from dashboard.web.saved_views.counts import MAX_COUNTED, count_views
 from tests.support import wire
 from tests.support.operations import operation
+from tests.support.saved_views import SavedViews
 from tests.support.seeding import seed_audiences, seed_pages, seed_subscription, seed_view
-from tests.web.saved_views.conftest import followed_text
 
 pytestmark = pytest.mark.django_db
 
@@ -46,11 +46,11 @@ def test_people_and_events_of_webhooks_are_not_counted(vera: User) -> None:
     assert count_views(views_of(vera), vera) == {}
 
 
-def test_an_incomplete_ledger_gives_minimum_counts(as_viewer: Client, vera: User) -> None:
+def test_an_incomplete_ledger_gives_minimum_counts(views: SavedViews, vera: User) -> None:
     seed_pages(wire.page(), total=9)
     seed_audiences(wire.audience())
     seed_view(vera, name="Mine")
-    assert "Mine 1+" in followed_text(as_viewer, "/audiences/?live=changed")
+    assert "Mine 1+" in views.open("/audiences/?live=changed").text
 
 
 def test_all_counts_take_one_query_and_then_none(
@@ -63,11 +63,11 @@ def test_all_counts_take_one_query_and_then_none(
     assert len(count_views(views_of(vera), vera)) == MAX_COUNTED
 
 
-def test_a_changed_view_is_counted_at_once(audiences: None, as_viewer: Client, vera: User) -> None:
+def test_a_changed_view_is_counted_at_once(audiences: None, views: SavedViews, vera: User) -> None:
     seed_view(vera, name="Mine", query="live=up-to-date")
-    assert "Mine 0" in followed_text(as_viewer, "/")
-    as_viewer.post("/saved-views/1/save/", {"state": "live=changed"})
-    assert "Mine 1" in followed_text(as_viewer, "/")
+    assert "Mine 0" in views.open("/").text
+    views.press("save", state="live=changed")
+    assert "Mine 1" in views.open("/").text
 
 
 def test_counts_are_shared_by_all_who_see_them(
@@ -78,7 +78,7 @@ def test_counts_are_shared_by_all_who_see_them(
     assert queries_of_counts(as_publisher, "/") == []
 
 
-def test_a_page_is_shown_although_views_cannot_be_read(as_viewer: Client, vera: User) -> None:
+def test_a_page_is_shown_although_views_cannot_be_read(views: SavedViews, vera: User) -> None:
     seed_view(vera, name="Mine")
 
     def fail(execute: Any, sql: str, *arguments: Any) -> Any:
@@ -88,7 +88,7 @@ def test_a_page_is_shown_although_views_cannot_be_read(as_viewer: Client, vera: 
 
     cache.clear()
     with connection.execute_wrapper(fail):
-        assert "Mine" not in followed_text(as_viewer, "/audiences/")
+        assert "Mine" not in views.open("/audiences/").text
 
 
 def test_a_value_that_may_not_exist_is_not_counted(audiences: None, vera: User) -> None:

@@ -12,8 +12,8 @@ from tests.support import wire
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, response_text, text
 from tests.support.operations import operation, operations
+from tests.support.saved_views import SavedViews
 from tests.support.seeding import seed_audiences, seed_pages, seed_subscription
-from tests.web.saved_views.conftest import save
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lists")]
 REGIONS = {
@@ -115,14 +115,13 @@ def test_added_rows_leave_the_density_in_the_browsers_url(as_viewer: Client, url
 def test_density_is_part_of_a_view(as_viewer: Client, url: str) -> None:
     path, _, query = url.partition("?")
     list_name = path.strip("/")
-    assert (
-        save(as_viewer, list_name, state=f"{query}&density=compact").url == f"{url}&density=compact"
-    )
+    views = SavedViews(as_viewer).save(list_name, state=f"{query}&density=compact")
+    assert views.location == f"{url}&density=compact"
     view = SavedView.objects.get()
     changed = response_text(as_viewer.get(f"{url}&density=comfortable&view={view.pk}"))
     assert "“Changed” was changed since it was saved. Save Save as new Reset" in changed
-    as_viewer.post(f"/saved-views/{view.pk}/save/", {"state": f"{query}&density=comfortable"})
-    as_viewer.post("/saved-views/default/", {"list": list_name, "view": str(view.pk)})
+    views.press("save", view.pk, state=f"{query}&density=comfortable")
+    views.set_default(view.pk, list_name)
     assert as_viewer.get(path).url == f"{url}&density=comfortable"
 
 

@@ -5,8 +5,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from tests.support.html import elements
+from tests.support.saved_views import SavedViews
 from tests.support.seeding import seed_view
-from tests.web.saved_views.conftest import followed_text
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("audiences")]
 CHANGED = "was changed since it was saved"
@@ -61,11 +61,13 @@ def test_the_opened_one_of_two_equal_views_is_current(as_viewer: Client, vera: U
         assert current_tab(as_viewer, url) == url
 
 
-def test_a_changed_view_stays_current_and_can_be_saved(as_viewer: Client, vera: User) -> None:
+def test_a_changed_view_stays_current_and_can_be_saved(
+    as_viewer: Client, views: SavedViews, vera: User
+) -> None:
     seed_view(vera, name="Mine")
-    assert CHANGED not in followed_text(as_viewer, "/audiences/?live=changed")
+    assert CHANGED not in views.open("/audiences/?live=changed").text
     changed = "/audiences/?live=changed&status=draft&view=1"
-    assert f"“Mine” {CHANGED}. Save Save as new Reset" in followed_text(as_viewer, changed)
+    assert f"“Mine” {CHANGED}. Save Save as new Reset" in views.open(changed).text
     assert current_tab(as_viewer, changed) == "/audiences/?live=changed"
 
 
@@ -86,60 +88,63 @@ def test_htmx_sets_the_plain_url_of_a_view(as_viewer: Client, vera: User) -> Non
     assert CHANGED in changed.text
 
 
-def test_a_hint_for_a_missing_view_is_ignored(as_publisher: Client, vera: User) -> None:
+def test_a_hint_for_a_missing_view_is_ignored(paulas: SavedViews, vera: User) -> None:
     seed_view(vera)
     for hint in ("1", "999", "x", "9" * 30):
-        page = followed_text(as_publisher, f"/audiences/?live=changed&view={hint}")
+        page = paulas.open(f"/audiences/?live=changed&view={hint}").text
         assert CHANGED not in page
         assert "Brightwater Foods" in page
 
 
-def test_a_viewer_uses_the_teams_views_but_saves_others(as_viewer: Client) -> None:
+def test_a_viewer_uses_the_teams_views_but_saves_others(views: SavedViews) -> None:
     seed_view(None, name="Team")
-    page = followed_text(as_viewer, "/audiences/?live=live&view=1")
+    page = views.open("/audiences/?live=live&view=1").text
     assert f"“Team” {CHANGED}. Save as new Reset" in page
     assert "Everyone" not in page
 
 
 @pytest.mark.parametrize("path", ["/pages/", "/audiences/", "/activity/", "/people/", "/webhooks/"])
-def test_a_list_opens_with_its_default_view(as_viewer: Client, vera: User, path: str) -> None:
+def test_a_list_opens_with_its_default_view(
+    as_viewer: Client, views: SavedViews, vera: User, path: str
+) -> None:
     names = {"/people/": "people", "/activity/": "activity", "/webhooks/": "webhooks"}
     list_name = names.get(path, path.strip("/"))
     query = {"pages": "q=fleet", "people": "q=ada", "webhooks": "state=on"}.get(list_name, "")
     query = query or {"activity": "kind=create_page"}.get(list_name, "live=changed")
     seed_view(vera, list_name=list_name, query=query)
-    as_viewer.post("/saved-views/default/", {"list": list_name, "view": "1"})
+    views.set_default(1, list_name)
     assert as_viewer.get(path).url == f"{path}?{query}"
     assert current_tab(as_viewer, f"{path}?view=all") == f"{path}?view=all"
     assert f"{path}?view=all" in links(as_viewer, f"{path}?{query}")
 
 
 def test_ones_own_default_wins_over_the_teams(
-    as_publisher: Client, as_viewer: Client, vera: User
+    paulas: SavedViews, as_viewer: Client, views: SavedViews, vera: User
 ) -> None:
     seed_view(None, 1)
     seed_view(vera, 2, query="live=live")
-    as_publisher.post("/saved-views/1/", {"name": "Team", "share": "team", "team_default": "1"})
+    paulas.edit(name="Team", share="team", team_default="1")
     assert as_viewer.get("/audiences/").url == "/audiences/?live=changed"
-    as_viewer.post("/saved-views/default/", {"list": "audiences", "view": "2"})
+    views.set_default(2)
     assert as_viewer.get("/audiences/").url == "/audiences/?live=live"
-    as_viewer.post("/saved-views/default/", {"list": "audiences", "view": "all"})
+    views.set_default("all")
     assert as_viewer.get("/audiences/").status_code == 200
-    as_viewer.post("/saved-views/default/", {"list": "audiences", "view": ""})
+    views.set_default("")
     assert as_viewer.get("/audiences/").url == "/audiences/?live=changed"
 
 
-def test_defaults_belong_to_their_list_and_user(as_viewer: Client, paula: User) -> None:
+def test_defaults_belong_to_their_list_and_user(views: SavedViews, paula: User) -> None:
     seed_view(paula, 1)
     seed_view(None, 2, list_name="pages")
-    for pk in ("1", "2", "3"):
-        form = {"list": "audiences", "view": pk}
-        assert as_viewer.post("/saved-views/default/", form).status_code == 404
+    for pk in (1, 2, 3):
+        assert views.set_default(pk).status == 404
 
 
-def test_clearing_filters_of_a_default_shows_the_whole_list(as_viewer: Client, vera: User) -> None:
+def test_clearing_filters_of_a_default_shows_the_whole_list(
+    as_viewer: Client, views: SavedViews, vera: User
+) -> None:
     seed_view(vera, query="live=live")
-    as_viewer.post("/saved-views/default/", {"list": "audiences", "view": "1"})
+    views.set_default()
     headers = {"HX-Request": "true", "HX-Target": "results"}
     cleared = as_viewer.get("/audiences/?q=&view=all", headers=headers)
     assert cleared["HX-Replace-Url"] == "/audiences/?view=all"
@@ -158,8 +163,8 @@ def test_clearing_filters_of_a_default_shows_the_whole_list(as_viewer: Client, v
         ("/activity/?density=cosy", "Density “cosy” doesn’t exist anymore"),
     ],
 )
-def test_a_vanished_value_is_named_and_left_out(as_viewer: Client, url: str, line: str) -> None:
-    page = followed_text(as_viewer, url)
+def test_a_vanished_value_is_named_and_left_out(views: SavedViews, url: str, line: str) -> None:
+    page = views.open(url).text
     assert f"{line} and is ignored. Remove" in page
     assert "No audiences match" not in page
     assert "No pages match" not in page
@@ -170,10 +175,10 @@ def test_an_ignored_value_is_removed_by_a_link(as_viewer: Client) -> None:
     assert "?page=page_1&sort=name" in links(as_viewer, url)
 
 
-def test_the_sidebar_is_bounded_and_leads_to_the_rest(as_viewer: Client, vera: User) -> None:
+def test_the_sidebar_is_bounded_and_leads_to_the_rest(views: SavedViews, vera: User) -> None:
     for pk in range(1, 11):
         seed_view(vera, pk)
-    assert "All 10 views" in followed_text(as_viewer, "/")
-    assert "View 8" in followed_text(as_viewer, "/")
-    assert "View 9" not in followed_text(as_viewer, "/")
-    assert "View 9" in followed_text(as_viewer, "/saved-views/")
+    assert "All 10 views" in views.open("/").text
+    assert "View 8" in views.open("/").text
+    assert "View 9" not in views.open("/").text
+    assert "View 9" in views.open("/saved-views/").text
