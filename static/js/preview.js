@@ -1,9 +1,20 @@
-// A preview. Its width is part of the URL. A picture that doesn't load becomes a finding.
+// A preview. Its switches are part of the URL, and of the links and the form beside them. A picture that
+// doesn't load becomes a finding.
+function withSwitches(address, form) {
+  const url = new URL(address, location);
+  for (const name of ["width", "hide"]) {
+    url.searchParams.delete(name);
+    for (const value of new FormData(form).getAll(name)) url.searchParams.append(name, value);
+  }
+  return url;
+}
+
 document.addEventListener("change", ({ target }) => {
-  if (target.name !== "width" || !target.closest("[data-preview]")) return;
-  const url = new URL(location);
-  url.searchParams.set("width", target.value);
-  history.replaceState(history.state, "", url);
+  const form = target.closest("[data-preview]");
+  if (!form) return;
+  history.replaceState(history.state, "", withSwitches(location, form));
+  for (const link of form.parentElement.querySelectorAll("a[href^='?']")) link.href = withSwitches(link.href, form).search;
+  for (const other of form.parentElement.querySelectorAll("form[action]")) other.action = location;
 });
 
 function report(image) {

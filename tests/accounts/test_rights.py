@@ -98,7 +98,6 @@ LOOKING = {
         "audience-detail",
         "version-list",
     ),
-    *("page-preview", "audience-preview"),
     *("version-compare", "conversation", "conversation-newer", "conversation-export"),
     *("tool-call", "tool-result", "people-list", "people-export", "page-export"),
     *("operation-list", "operation-export", "operation-detail"),
@@ -176,6 +175,8 @@ DECISIONS: dict[str, tuple[set[str], set[str]]] = {
     # Everyone may step through a list; only publishers decide.
     **dict.fromkeys(("review-list", "review-next", "review-narrow"), (EVERYONE, EVERYONE)),
     **dict.fromkeys(REVIEW_DECISIONS, (EVERYONE, PUBLISHER)),
+    # Everyone may load the pictures of a preview.
+    **dict.fromkeys(("page-preview", "audience-preview"), (EVERYONE, EVERYONE)),
     "approval-rule": (EVERYONE, ADMINISTRATOR),
     # Team webhooks and the delivery log. A user's own webhooks are visible to that user only.
     **dict.fromkeys(NOTIFYING_TEAMS, (ADMINISTRATOR, ADMINISTRATOR)),

@@ -1,6 +1,7 @@
 """A preview in a browser: complete, without errors, accessible; and the estimated text widths."""
 
 import re
+from contextlib import closing
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -8,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 from dashboard.previews.widths import SEARCH_TITLE, fit, text_width
 from tests.browser.addresses import execute
 from tests.browser.barriers import barriers
-from tests.browser.conftest import log_in, settle
+from tests.browser.conftest import log_in, new_profile, settle, sign_in
 from tests.browser.looks import wrong_in_shape
 from tests.support.processes import Running
 
@@ -16,6 +17,8 @@ PAGES = "SELECT page_id, max(audience_id) FROM ledger_audiencerecord GROUP BY pa
 WITH_PICTURES = (
     "SELECT id FROM embedded_api_page WHERE action_card_widgets LIKE '%https://cdn%' LIMIT 1"
 )
+CHANGED = """SELECT page_id, audience_id FROM ledger_audiencerecord
+    WHERE live_status = 'changed' AND NOT archived ORDER BY id LIMIT 1"""
 WORDS = {
     "Latin": "Fleet telematics für Kühlware: über 40 routes, señal única, 31% fewer WAITS & claims",
     "Greek": "Κάθε φορτηγό σε έναν χάρτη: λιγότερες αναμονές και ΑΠΟΔΕΙΞΕΙΣ για ψυγεία",
@@ -66,7 +69,7 @@ def test_previews_are_whole_and_break_no_policy(
             assert barriers(page) + wrong_in_shape(page, 360) == [], path
 
 
-def test_the_width_is_in_the_url_and_pictures_come_on_request(
+def test_pictures_load_on_request_and_never_by_url(
     page: Page, server: Running, troubles: list[str]
 ) -> None:
     requests = []
@@ -79,15 +82,42 @@ def test_the_width_is_in_the_url_and_pictures_come_on_request(
     page.keyboard.press("v")
     page.wait_for_url("**/preview/")
     page.get_by_label("Tablet").check()
-    expect(page).to_have_url(re.compile(r"/preview/\?width=tablet$"))
-    page.reload()
-    expect(page.get_by_label("Tablet")).to_be_checked()
     assert requests == troubles == []
 
     page.get_by_role("button", name="Show").click()
-    page.wait_for_url("**pictures=1")
     expect(page.locator("[data-picture]:not([hidden])").first).to_contain_text("doesn’t load")
+    expect(page).to_have_url(re.compile(r"/preview/\?width=tablet$"))
     expect(page.get_by_label("Tablet")).to_be_checked()
     assert {request.headers.get("referer") for request in requests} == {None}
     assert not [trouble for trouble in troubles if "CSP" in trouble]
     troubles.clear()
+    page.get_by_role("link", name="Hide pictures").click()
+    expect(page.get_by_role("button", name="Show")).to_be_visible()
+
+
+@pytest.mark.parametrize("has_scripts", [True, False])
+def test_the_url_has_every_switch(has_scripts: bool, browser: Browser, server: Running) -> None:
+    [[page_id, audience_id]] = execute(server, CHANGED)
+    with closing(new_profile(browser, server.url, java_script_enabled=has_scripts)) as profile:
+        sign_in(profile, "viewer")
+        page = profile.new_page()
+        page.goto(f"/pages/{page_id}/audiences/{audience_id}/preview/")
+        origin, added = page.locator(".origin").first, page.locator(".site ins").first
+        frame = page.locator(".frame").last
+        expect(origin).to_be_visible()
+        assert frame.bounding_box()["width"] == 360
+        page.get_by_label("Tablet").check()
+        page.get_by_label("Hide field sources").check()
+        page.get_by_label("Hide changes").check()
+        if not has_scripts:
+            page.get_by_role("button", name="Apply").click()
+        query = "?width=tablet&hide=sources&hide=changes"
+        expect(page).to_have_url(re.compile(re.escape(query)))
+        for _ in ("as switched", "as linked"):
+            expect(origin).to_be_hidden()
+            expect(added).to_have_css("text-decoration-line", "none")
+            assert 360 < frame.bounding_box()["width"] <= 768
+            page.goto(page.url)
+        page.locator(".segments a").first.click()
+        expect(page).to_have_url(re.compile("version=.*hide=changes|hide=changes.*version="))
+        expect(page.get_by_label("Tablet")).to_be_checked()

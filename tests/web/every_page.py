@@ -35,7 +35,7 @@ PAGES = {
     "page-create": ["/pages/new/"],
     "page-detail": ["/pages/page_1/", "/pages/page_unknown/"],
     "audience-detail": [AUDIENCE, "/pages/page_1/audiences/aud_unknown/"],
-    "page-preview": ["/pages/page_1/preview/", "/pages/page_1/preview/?width=tablet&pictures=1"],
+    "page-preview": ["/pages/page_1/preview/", "/pages/page_1/preview/?width=tablet&hide=sources"],
     "audience-preview": [f"{AUDIENCE}preview/", f"{AUDIENCE}preview/?version=ver_1"],
     "version-list": [f"{AUDIENCE}versions/"],
     "version-compare": [f"{AUDIENCE}versions/compare/?from=live&to=latest"],

@@ -4,7 +4,7 @@ from typing import Any
 
 from csp.decorators import csp_update
 from django.http import HttpResponse
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_http_methods
 
 from dashboard import clock
 from dashboard.client import APIError
@@ -18,7 +18,7 @@ from dashboard.service.reading import ReadResult, poll_audience, read_page
 from dashboard.web.audiences.progress import version_in_progress
 from dashboard.web.audiences.state import head_of
 from dashboard.web.preview.drawing import chosen_texts, not_drawn
-from dashboard.web.ui.htmx import Request, is_moving, render_partial
+from dashboard.web.ui.htmx import Request, is_moving, render_partial, wants_partial
 
 WIDTHS = {"phone": 360, "tablet": 768, "desktop": 0}
 """Widths of the preview in pixels; 0 for all available width."""
@@ -26,15 +26,17 @@ WIDTHS = {"phone": 360, "tablet": 768, "desktop": 0}
 # Each picture sets its own referrer policy. A header for the whole page would make our forms send
 # `Origin: null`, which Django refuses.
 allow_pictures: Any = csp_update({"img-src": ["https:"]})
+METHODS = require_http_methods(["GET", "HEAD", "POST"])
+"""A POST loads the pictures. The URL never does, so that a link doesn't, either."""
 
 
-@require_GET
+@METHODS
 def page_preview(request: Request, page_id: str) -> HttpResponse:
     reading = read_page(page_id)
     return _show(request, {"reading": reading, "head": None}, reading)
 
 
-@require_GET
+@METHODS
 def audience_preview(request: Request, page_id: str, audience_id: str) -> HttpResponse:
     """Show the texts of the live and the latest version, or of `?version=` and `?compare=live`.
 
@@ -68,7 +70,9 @@ def _show(
 ) -> HttpResponse:
     page = page_reading.value if page_reading else None
     content = PageContent.of(page, audience) if page else None
-    width, has_pictures = request.GET.get("width", ""), "pictures" in request.GET
+    width = request.GET.get("width", "")
+    is_update = wants_partial(request, ("preview",)) and "pictures" in request.GET
+    has_pictures = request.method == "POST" or is_update
     context |= {
         "here": "pages",
         "page_reading": page_reading,
@@ -78,6 +82,7 @@ def _show(
         "not_drawn": not_drawn(content, of_audience=audience is not None) if content else {},
         "width": width if width in WIDTHS else "phone",
         "widths": WIDTHS,
+        "hidden": request.GET.getlist("hide"),
         "has_pictures": has_pictures,
         "hosts": sorted({picture.host for picture in content.pictures} - {""}) if content else [],
     }

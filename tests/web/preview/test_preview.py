@@ -194,7 +194,7 @@ def test_the_publish_dialog_names_the_serious_ones(
 
 def test_pictures_load_on_request_alone(as_viewer: Client, fake_service: FakeService) -> None:
     serve(fake_service, whole_audience(), page=whole_page())
-    before, shown = as_viewer.get(PREVIEW), as_viewer.get(f"{PREVIEW}?pictures=1")
+    before, shown = as_viewer.get(PREVIEW), as_viewer.post(PREVIEW)
     assert "Show 1 picture" in text(before.text)
     assert not elements(before.text, "img")
     assert "https:" not in before["Content-Security-Policy"]
@@ -205,11 +205,24 @@ def test_pictures_load_on_request_alone(as_viewer: Client, fake_service: FakeSer
     assert "https:" not in as_viewer.get(AUDIENCE)["Content-Security-Policy"]
 
 
+def test_no_url_loads_pictures(as_viewer: Client, fake_service: FakeService) -> None:
+    serve(fake_service, whole_audience(), page=whole_page())
+    assert not elements(as_viewer.get(f"{PREVIEW}?pictures=1").text, "img")
+    shown = as_viewer.post(f"{PREVIEW}?width=tablet")
+    assert 'action="/pages/page_1/audiences/aud_1/preview/?width=tablet"' in shown.text
+    [region] = [
+        element for element in elements(shown.text) if element.attributes.get("id") == "preview"
+    ]
+    update = region.attributes["data-live-url"]
+    target = {"HX-Request": "true", "HX-Target": "preview"}
+    assert len(elements(as_viewer.get(f"{PREVIEW}{update}", headers=target).text, "img")) == 1
+
+
 @pytest.mark.parametrize("url", ["http://a.example/x.png", "javascript:1", "data:image/png,x", ""])
 def test_only_pictures_over_https_load(as_viewer: Client, service: FakeService, url: str) -> None:
     card = {"title": "Carriers", "logos": [{"image": {"url": url, "altText": "L"}}]}
     serve(service, wire.audience(), page=wire.page(actionCardWidgets=[card]))
-    assert not elements(as_viewer.get(f"{PREVIEW}?pictures=1").text, "img")
+    assert not elements(as_viewer.post(PREVIEW).text, "img")
 
 
 def test_hostile_values_stay_text_in_every_field(
@@ -236,7 +249,7 @@ def whole_html(client: Client, service: FakeService, values: Iterator[str]) -> s
 
     dates = {"createdAt": "2026-01-14T08:00:00Z", "updatedAt": "2026-01-14T08:00:00Z"}
     serve(service, whole_audience(texts), page=whole_page(texts) | dates | {"tenantId": "ten_1"})
-    response = client.get(f"{PREVIEW}?pictures=1")
+    response = client.post(PREVIEW)
     assert response.status_code == 200, response.text[:300]
     return response.text
 
@@ -293,7 +306,7 @@ def test_a_hundred_pictures_are_named_by_host(as_viewer: Client, service: FakeSe
         for n in range(100)
     ]
     serve(service, wire.audience(), page=wire.page(actionCardWidgets=[{"logos": logos}]))
-    page = as_viewer.get(f"{PAGE}?pictures=1").text
+    page = as_viewer.post(PAGE).text
     assert len(elements(page, "img")) == 100
     assert "cdn0.example, cdn1.example, cdn2.example and 2 more hosts, which then see" in text(page)
 
@@ -331,6 +344,15 @@ def test_the_width_of_the_url_is_chosen(as_viewer: Client, service: FakeService)
         ]
         widths = [field for field in inputs if field.get("name") == "width"]
         assert [field["value"] for field in widths if "checked" in field] == [chosen]
+
+
+def test_the_url_hides_sources_and_changes(as_viewer: Client, service: FakeService) -> None:
+    for query, checked in (("", []), ("?hide=changes", ["changes"]), ("?hide=x", [])):
+        html = as_viewer.get(f"{PREVIEW}{query}").text
+        inputs = [field.attributes for field in elements(html, "input")]
+        switches = [field for field in inputs if field.get("name") == "hide"]
+        assert [field["value"] for field in switches] == ["sources", "changes"]
+        assert [field["value"] for field in switches if "checked" in field] == checked
 
 
 def test_a_preview_calls_no_more_than_its_page(as_viewer: Client, service: FakeService) -> None:
