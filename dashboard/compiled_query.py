@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Generic, TypeVar
 
 from django.core.exceptions import EmptyResultSet
@@ -52,7 +52,7 @@ class _Compiled:
 
 
 class CompiledQuery(Generic[RowT]):
-    """A query that is executed many times with different arguments.
+    """A query that is executed many times with different arguments, made by `@compiled(make_row)`.
 
     `make_row` turns a sequence of values into a row, such as the `_make` of a named tuple. `build`
     returns the queryset: a `values_list` that always has the same columns in the same order.
@@ -122,6 +122,13 @@ class CompiledQuery(Generic[RowT]):
         others = {name: value for name, value in named.items() if name not in arguments}
         sql = _with_names(sql, named)
         return _Compiled(sql, arguments, others, compiler, converters)
+
+
+def compiled(
+    make_row: Callable[[Sequence[Any]], RowT],
+) -> Callable[[Callable[..., "QuerySet[Any, Any]"]], CompiledQuery[RowT]]:
+    """Make a function that builds a queryset a CompiledQuery."""
+    return partial(CompiledQuery, make_row)
 
 
 def _values_of(arguments: Iterable[Argument]) -> list[Any]:

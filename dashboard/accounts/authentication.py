@@ -15,7 +15,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 from dashboard.accounts.models import Preferences, SignInEvent, SignInPolicy
 from dashboard.accounts.sessions import FACTORS
 from dashboard.accounts.sign_in import SIGN_OUT_KINDS
-from dashboard.compiled_query import CompiledQuery
+from dashboard.compiled_query import compiled
 
 _USER = [field.attname for field in User._meta.concrete_fields]
 _FLAGS = ("has_second_factor", "is_rule_on", "last_sign_out")
@@ -24,6 +24,7 @@ _PREFERENCES = [
 ]
 
 
+@compiled(tuple)
 def _user_query(user_id: int) -> "QuerySet[User, Any]":
     factors = Authenticator.objects.filter(user=OuterRef("pk"), type__in=FACTORS)
     rule = SignInPolicy.objects.filter(publishers_need_second_factor=True)
@@ -38,14 +39,11 @@ def _user_query(user_id: int) -> "QuerySet[User, Any]":
     return users.values_list(*_USER, *_FLAGS, *preferences)
 
 
-_USER_QUERY = CompiledQuery(tuple, _user_query)
-
-
 class PreloadingModelBackend(ModelBackend):
     """Django's own backend, which loads a user with preferences and second factor."""
 
     def get_user(self, user_id: Any) -> User | None:
-        row = _USER_QUERY.first(user_id)
+        row = _user_query.first(user_id)
         if not row:
             return None
         # The columns are in the order of the query.

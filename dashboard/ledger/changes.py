@@ -14,7 +14,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from django.db import connection, models
 from django.db.models import Exists, F, Q, QuerySet, Subquery
 
-from dashboard.compiled_query import CompiledQuery
+from dashboard.compiled_query import compiled
 from dashboard.contract.audiences import Audience
 from dashboard.contract.pages import PageItem
 from dashboard.contract.wire import WireModel
@@ -84,20 +84,18 @@ def audiences_unread() -> Q:
     )
 
 
+@compiled(RecordedPage._make)
 def _recorded_pages(page_ids: list[str]) -> "QuerySet[PageRecord, Any]":
     pages = PageRecord.objects.filter(page_id__in=page_ids)
     return pages.annotate(total_count=Subquery(pages_total())).values_list(*RecordedPage._fields)
 
 
+@compiled(RecordedAudience._make)
 def _recorded_audiences(page_id: str) -> "QuerySet[AudienceRecord, Any]":
     # All audiences of the page: the list has all of them, and matching each id takes longer.
     page = PageRecord.objects.filter(audiences_unread(), page_id=page_id)
     audiences = AudienceRecord.objects.filter(page_id=page_id).annotate(is_unread=Exists(page))
     return audiences.values_list(*RecordedAudience._fields)
-
-
-_RECORDED_PAGES = CompiledQuery(RecordedPage._make, _recorded_pages)
-_RECORDED_AUDIENCES = CompiledQuery(RecordedAudience._make, _recorded_audiences)
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,7 @@ class ChangeSet(Generic[RecordedT, ModelT]):
 
 def compare_pages(pages: Iterable[PageItem], now: datetime) -> ChangeSet[RecordedPage, PageItem]:
     by_id = {page.page_id: page for page in pages}
-    before = {row.page_id: row for row in _RECORDED_PAGES.rows([*by_id])}
+    before = {row.page_id: row for row in _recorded_pages.rows([*by_id])}
     for page_id, record in before.items():
         page, omitted = by_id[page_id], {}
         for name in ("page_type", "status"):
@@ -129,7 +127,7 @@ def compare_audiences(
     page_id: str, audiences: Iterable[Audience], now: datetime
 ) -> ChangeSet[RecordedAudience, Audience]:
     by_id = {audience.audience_id: audience for audience in audiences if audience.audience_id}
-    before = {row.audience_id: row for row in _RECORDED_AUDIENCES.rows(page_id)}
+    before = {row.audience_id: row for row in _recorded_audiences.rows(page_id)}
     return _compare(by_id, before, audience_search_text, now)
 
 

@@ -25,7 +25,7 @@ from django.utils.crypto import salted_hmac
 
 from dashboard import clock
 from dashboard.clock import in_words
-from dashboard.compiled_query import CompiledQuery
+from dashboard.compiled_query import compiled
 from dashboard.ledger.models import FeedEntry, FeedKind, Installation
 from dashboard.work.tasks import WorkerTask
 
@@ -109,7 +109,7 @@ def changes_since(cursor: str | None) -> Changes:
     A page takes its first cursor before it reads its content. Don't call this in a transaction that
     has written: that transaction would hold the feed back.
     """
-    [head] = _HEAD.rows()
+    [head] = _head.rows()
     feed_id = salted_hmac("feed", "", secret=head.nonce).hexdigest()[:12]
     held_s = (clock.now() - head.held_since).total_seconds() if head.held_since else None
     now = Changes(f"{feed_id}-{head.end}", delay_s=held_s)
@@ -118,7 +118,7 @@ def changes_since(cursor: str | None) -> Changes:
     start = _position(cursor, feed_id)
     if start is None or not head.pruned_to < start <= head.end:
         return Changes(now.cursor, must_reload=True, delay_s=held_s)
-    entries = _ENTRIES.rows(start, head.end)
+    entries = _entries.rows(start, head.end)
     if len(entries) > MAX_ENTRIES:
         return Changes(now.cursor, must_reload=True, delay_s=held_s)
     return Changes(now.cursor, entries, delay_s=held_s)
@@ -143,7 +143,7 @@ def visible_to(entries: Iterable[FeedEntry], user_id: int) -> list[FeedEntry]:
 def prune_feed() -> None:
     """Delete old entries, and store the position of the last one: older cursors are invalid."""
     old = FeedEntry.objects.filter(at__lt=clock.now() - ENTRY_LIFETIME)
-    [head] = _HEAD.rows()
+    [head] = _head.rows()
     position = _position_column()
     with transaction.atomic():
         # Entries copied from another server may have any number.
@@ -169,6 +169,7 @@ def _position_column() -> str:
     return "transaction" if connection.vendor == "postgresql" else "seq"
 
 
+@compiled(_Head._make)
 def _head() -> "QuerySet[Installation, Any]":
     if connection.vendor == "postgresql":
         end: Any = RawSQL("pg_snapshot_xmin(pg_current_snapshot())::text::bigint", ())
@@ -182,12 +183,9 @@ def _head() -> "QuerySet[Installation, Any]":
     return columns.values_list("nonce", "feed_pruned_to", "end", "held_since")
 
 
+@compiled(partial(FeedEntry.from_db, None, ("seq", *_WRITTEN)))
 def _entries(start: int, end: int) -> "QuerySet[FeedEntry, Any]":
     position = _position_column()
     between = {f"{position}__gte": start, f"{position}__lt": end}
     entries = FeedEntry.objects.filter(**between).order_by("seq")[: MAX_ENTRIES + 1]
     return entries.values_list("seq", *_WRITTEN)
-
-
-_HEAD = CompiledQuery(_Head._make, _head)
-_ENTRIES = CompiledQuery(partial(FeedEntry.from_db, None, ("seq", *_WRITTEN)), _entries)

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from dashboard import clock
-from dashboard.compiled_query import CompiledQuery
+from dashboard.compiled_query import compiled
 from dashboard.ledger import feed
 from dashboard.ledger.models import FeedEntry, FeedKind
 from dashboard.notifications.models import Notification
@@ -28,15 +28,13 @@ def unread_paths(user: User) -> list[tuple[int, str]]:
 
     At most MAX_COUNT. One indexed query.
     """
-    return _UNREAD_PATHS.rows(user.pk)
+    return _unread_paths.rows(user.pk)
 
 
+@compiled(tuple)
 def _unread_paths(user_id: int) -> "QuerySet[Notification, Any]":
     unread = Notification.objects.filter(user_id=user_id, read_at=None).order_by()
     return unread.values_list("pk", "event__path")[:MAX_COUNT]
-
-
-_UNREAD_PATHS: CompiledQuery[Any] = CompiledQuery(tuple, _unread_paths)
 
 
 def is_about(event_path: str, path: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from django.db.models import F, QuerySet
 
-from dashboard.compiled_query import CompiledQuery
+from dashboard.compiled_query import compiled
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.models import AudienceRecord, VersionRecord
 from dashboard.ledger.models.objects import IN_FLIGHT
@@ -160,11 +160,12 @@ def planned_publishes(page_ids: Iterable[str]) -> dict[AudienceKey, list[Planned
     The next one due comes first.
     """
     planned: dict[AudienceKey, list[PlannedPublish]] = {}
-    for row in _PLANNED_PUBLISHES.rows([*set(page_ids)]):
+    for row in _planned_publishes.rows([*set(page_ids)]):
         planned.setdefault((row.page_id, row.audience_id), []).append(row)
     return planned
 
 
+@compiled(PlannedPublish._make)
 def _planned_publishes(page_ids: Sequence[str]) -> "QuerySet[ReleaseItem, Any]":
     items = ReleaseItem.objects.filter(
         page_id__in=page_ids, state=ItemState.WAITING, release__state__in=PLANNED
@@ -174,9 +175,6 @@ def _planned_publishes(page_ids: Sequence[str]) -> "QuerySet[ReleaseItem, Any]":
         *("page_id", "audience_id", "version_id", "version_number", "release_id"),
         *(f"release__{column}" for column in columns),
     )
-
-
-_PLANNED_PUBLISHES = CompiledQuery(PlannedPublish._make, _planned_publishes)
 
 
 def releases_of_operations(operation_ids: Iterable[int]) -> dict[int, Any]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from dashboard.compiled_query import CompiledQuery
+from dashboard.compiled_query import compiled
 from dashboard.saved_views.models import DefaultView, SavedView
 
 
@@ -47,7 +47,7 @@ class ViewRow(NamedTuple):
 
 def views_of(user: User) -> list[ViewOfUser]:
     """Return the user's own views, then the team's, each in their order; one query."""
-    views = _VIEWS.rows(user.pk)
+    views = _views.rows(user.pk)
     counts = Counter((row.list_name, row.query) for row in views)
     rows = [
         ViewOfUser(
@@ -71,6 +71,7 @@ def find_view(user: User, pk: int) -> SavedView | None:
     return SavedView.objects.filter(Q(owner=user) | Q(owner=None), pk=pk).first()
 
 
+@compiled(ViewRow._make)
 def _views(user_pk: int) -> "QuerySet[SavedView, Any]":
     own = DefaultView.objects.filter(user=user_pk)
     views = SavedView.objects.filter(Q(owner=user_pk) | Q(owner=None)).annotate(
@@ -79,6 +80,3 @@ def _views(user_pk: int) -> "QuerySet[SavedView, Any]":
         has_own_default=Exists(own.filter(list_name=OuterRef("list_name"))),
     )
     return views.values_list(*ViewRow._fields)
-
-
-_VIEWS = CompiledQuery(ViewRow._make, _views)

@@ -21,7 +21,7 @@ from django.db.models import (
 from django.db.models.expressions import Combinable, OrderBy
 from django.db.models.functions import Coalesce
 
-from dashboard.compiled_query import ROW_COUNT, CompiledQuery
+from dashboard.compiled_query import ROW_COUNT, compiled
 from dashboard.ledger.changes import audiences_unread, pages_total
 from dashboard.ledger.models import AudienceRecord, PageRecord
 from dashboard.ledger.models.objects import LIVE, NOTHING_LIVE, LiveStatus
@@ -141,7 +141,7 @@ def list_audiences(
     # Many matches are found soon in the order of the list. If there are few, find them first, then
     # sort.
     are_many = total * total >= (start + size) * recorded
-    return _ROWS.rows(
+    return _listed.rows(
         *filters.arguments,
         are_many=are_many or filters == AudienceFilters(),
         sort=sort,
@@ -213,7 +213,8 @@ def _matching(
     return audiences
 
 
-def _rows(
+@compiled(ListedColumns._make)
+def _listed(
     *arguments: Sequence[str], are_many: bool, sort: str, window: tuple[int, int]
 ) -> "QuerySet[AudienceRecord, Any]":
     # Only keys are sorted, so that the bodies of other rows are not read: see `pages._bodies`.
@@ -232,9 +233,6 @@ def _with_page(audiences: QuerySet[AudienceRecord]) -> "QuerySet[AudienceRecord,
         assignee_name=_ASSIGNEE_NAME,
         **AUDIENCE_TIMES,
     ).values_list(*ListedColumns._fields, named=True)
-
-
-_ROWS = CompiledQuery(ListedColumns._make, _rows)
 
 
 def _ordered(audiences: QuerySet[AudienceRecord], sort: str) -> QuerySet[AudienceRecord]:
@@ -274,9 +272,10 @@ class AudienceCoverage:
 
 
 def audience_coverage() -> AudienceCoverage:
-    return _COVERAGE.first() or AudienceCoverage()
+    return _coverage.first() or AudienceCoverage()
 
 
+@compiled(lambda row: AudienceCoverage(*row))
 def _coverage() -> "QuerySet[PageRecord, Any]":
     every = PageRecord.objects.order_by()
     latest = AudienceRecord.objects.order_by("-last_seen_at").values("last_seen_at")[:1]
@@ -289,9 +288,6 @@ def _coverage() -> "QuerySet[PageRecord, Any]":
         "as_of": Subquery(latest),
     }
     return every.annotate(**columns).values_list(*columns)[:1]
-
-
-_COVERAGE = CompiledQuery(lambda row: AudienceCoverage(*row), _coverage)
 
 
 def unread_pages(*, after: int, limit: int) -> list[Any]:

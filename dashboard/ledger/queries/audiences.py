@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 
-from dashboard.compiled_query import CompiledQuery
+from dashboard.compiled_query import compiled
 from dashboard.contract.audiences import Audience, AudienceVersion
 from dashboard.contract.wire import read_date
 from dashboard.ledger.models import AudienceRecord, PageRecord, Publication, VersionRecord
@@ -110,15 +110,13 @@ class LiveStatusRow(NamedTuple):
 
 
 def audience_states(page_id: str) -> dict[str, LiveStatusRow]:
-    return {row.audience_id: row for row in _STATES.rows(page_id)}
+    return {row.audience_id: row for row in _states.rows(page_id)}
 
 
+@compiled(LiveStatusRow._make)
 def _states(page_id: str) -> "QuerySet[AudienceRecord, Any]":
     audiences = AudienceRecord.objects.filter(page_id=page_id).annotate(**AUDIENCE_TIMES)
     return audiences.values_list(*LiveStatusRow._fields)
-
-
-_STATES = CompiledQuery(LiveStatusRow._make, _states)
 
 
 def version_last_known(page_id: str, audience_id: str, version_id: str) -> VersionRecord | None:

@@ -23,7 +23,7 @@ from django.db.models.functions import Coalesce
 from django.db.models.lookups import Exact
 from django.utils import timezone
 
-from dashboard.compiled_query import ROW_COUNT, CompiledQuery
+from dashboard.compiled_query import ROW_COUNT, compiled
 from dashboard.ledger.changes import pages_total
 from dashboard.ledger.models import (
     AudienceRecord,
@@ -119,10 +119,11 @@ def count_audiences(since: datetime, viewer: User) -> AudienceCounts:
     Versions that the viewer published are left out. Each count uses an index of its own: the
     recent ones are few among many.
     """
-    return _AUDIENCES.first(since, viewer.pk) or AudienceCounts(0, 0, 0, 0, 0)
+    return _audience_counts.first(since, viewer.pk) or AudienceCounts(0, 0, 0, 0, 0)
 
 
-def _audiences_query(since: datetime, viewer_id: int) -> "QuerySet[AudienceRecord, Any]":
+@compiled(lambda row: AudienceCounts(*row))
+def _audience_counts(since: datetime, viewer_id: int) -> "QuerySet[AudienceRecord, Any]":
     is_new = Q(first_seen_at__gt=since)
     not_own = ~Q(_published_by(viewer_id, "latest_version_id", since=since))
     counted = {
@@ -137,9 +138,6 @@ def _audiences_query(since: datetime, viewer_id: int) -> "QuerySet[AudienceRecor
     }
     counts["went_live"] = Subquery(_went_live(since, viewer_id).values(count=ROW_COUNT))
     return every.order_by("pk").annotate(**counts).values_list(*counts)[:1]
-
-
-_AUDIENCES = CompiledQuery(lambda row: AudienceCounts(*row), _audiences_query)
 
 
 def went_live(since: datetime, viewer: User) -> QuerySet[Publication]:
@@ -167,7 +165,7 @@ def count_operations_by_day(starts: Mapping[date, datetime]) -> list[DayCount]:
     in flight or their outcome is unknown. One query, and another if an operation is in flight.
     """
     days = [*starts]
-    rows = _OPERATIONS.rows(*starts.values())
+    rows = _outcome_counts.rows(*starts.values())
     counts = Counter[tuple[date | None, str, str]]()
     for row in rows:
         counts[None if row.day is None else days[row.day], row.kind, row.outcome] = row.number
@@ -180,7 +178,8 @@ def count_operations_by_day(starts: Mapping[date, datetime]) -> list[DayCount]:
     return [DayCount(*key, count) for key, count in counts.items()]
 
 
-def _operations_query(*starts: datetime) -> "QuerySet[Operation, Any]":
+@compiled(OutcomeCount._make)
+def _outcome_counts(*starts: datetime) -> "QuerySet[Operation, Any]":
     is_open = Q(outcome__in=(Outcome.UNKNOWN, Outcome.SENDING))
     # SQLite has no dates in a time zone: Django would call Python for each row.
     days = [*reversed([*enumerate(starts)])]
@@ -204,9 +203,6 @@ def _operations_query(*starts: datetime) -> "QuerySet[Operation, Any]":
     )
     rows = went_live.values_list(*OutcomeCount._fields)
     return operations.values_list(*OutcomeCount._fields).union(rows, all=True)
-
-
-_OPERATIONS = CompiledQuery(OutcomeCount._make, _operations_query)
 
 
 def has_subscriptions() -> bool:

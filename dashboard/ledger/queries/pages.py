@@ -27,7 +27,7 @@ from django.db.models import (
 from django.db.models.expressions import Combinable, OrderBy
 from django.db.models.functions import Coalesce, Collate, NullIf
 
-from dashboard.compiled_query import CompiledQuery
+from dashboard.compiled_query import compiled
 from dashboard.contract.pages import PageStatus
 from dashboard.ledger.changes import pages_total
 from dashboard.ledger.models import AudienceRecord, PageRecord
@@ -156,7 +156,7 @@ def list_page_bodies(
     """
     is_narrowed = bool(words or statuses or types or flags)
     has_index = sort not in UNINDEXED_SORTS
-    return _BODIES.rows(
+    return _bodies.rows(
         fold(words).split(),
         stored_values(statuses),
         stored_values(types),
@@ -220,6 +220,7 @@ def _matching(
     return pages
 
 
+@compiled(lambda row: str(row[0]))
 def _bodies(
     words: Sequence[str],
     statuses: Sequence[str],
@@ -242,9 +243,6 @@ def _bodies(
     return records.values_list("body")
 
 
-_BODIES = CompiledQuery(lambda row: str(row[0]), _bodies)
-
-
 def count_flags(pages: QuerySet[PageRecord]) -> dict[str, int]:
     columns = {flag: flag_column(flag) for flag in AUDIENCE_FLAGS}
     counts = {f"pages_{name}": Count("pk", filter=Q(**{name: True})) for name in columns.values()}
@@ -261,7 +259,7 @@ def count_all_pages() -> tuple[Tally, Coverage]:
 
     One query; a second if a page was recorded since the counts were cached.
     """
-    latest = _LATEST.first()
+    latest = _latest.first()
     if latest is None:
         return Tally({}), Coverage(0, pages_total().first(), None)
     last_seen_at, total = latest
@@ -272,12 +270,10 @@ def count_all_pages() -> tuple[Tally, Coverage]:
     return tally, Coverage(tally.total(), total, last_seen_at)
 
 
+@compiled(tuple)
 def _latest() -> "QuerySet[PageRecord, Any]":
     pages = PageRecord.objects.order_by("-last_seen_at").annotate(total=Subquery(pages_total()))
     return pages.values_list("last_seen_at", "total")[:1]
-
-
-_LATEST = CompiledQuery(tuple, _latest)
 
 
 @lru_cache(maxsize=1)
@@ -318,6 +314,7 @@ def _computed_flags() -> dict[str, Exists]:
     return {flag_column(name): Exists(audiences.filter(q)) for name, q in AUDIENCE_FLAGS.items()}
 
 
+@compiled(tuple)
 def _changed_flags(page_ids: Sequence[str]) -> "QuerySet[PageRecord, Any]":
     flags = _computed_flags()
     pages = PageRecord.objects.filter(page_id__in=page_ids).exclude(**flags)
@@ -325,15 +322,12 @@ def _changed_flags(page_ids: Sequence[str]) -> "QuerySet[PageRecord, Any]":
     return pages.annotate(**computed).values_list("pk", *computed)
 
 
-_CHANGED_FLAGS = CompiledQuery(tuple, _changed_flags)
-
-
 def update_flags_of(page_ids: Sequence[str]) -> None:
     """Update the flags of these pages, which the caller has locked.
 
     Few change. A query that finds them takes a tenth of the time of an update that does.
     """
-    for pk, *flags in _CHANGED_FLAGS.rows(page_ids):
+    for pk, *flags in _changed_flags.rows(page_ids):
         columns = map(flag_column, AUDIENCE_FLAGS)
         PageRecord.objects.filter(pk=pk).update(**dict(zip(columns, flags, strict=True)))
 

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from dashboard import clock
 from dashboard.approvals.models import ApprovalKind, ApprovalRequest
 from dashboard.approvals.rule import current_rule
-from dashboard.compiled_query import ROW_COUNT, CompiledQuery
+from dashboard.compiled_query import ROW_COUNT, compiled
 from dashboard.ledger.models import AudienceRecord, SubscriptionRecord
 from dashboard.ledger.queries.audience_list import audience_coverage
 from dashboard.ledger.queries.operations import operations_needing_attention
@@ -144,7 +144,7 @@ def was_pressed(request: HttpRequest) -> bool:
 def count_anew() -> SidebarCounts:
     """Count what the sidebar shows, and cache it for CACHE_SECONDS."""
     now, pages = clock.now(), pages_coverage()
-    [(subscriptions, audiences, releases)] = _ROW_COUNTS.rows()
+    [(subscriptions, audiences, releases)] = _row_counts.rows()
     counts = SidebarCounts(
         pages=pages.recorded if pages.total is None else pages.total,
         audiences=audiences,
@@ -152,13 +152,14 @@ def count_anew() -> SidebarCounts:
         subscriptions=subscriptions,
         needing_attention=operations_needing_attention(now).count,
         releases=releases,
-        open_requests=tuple(_OPEN_REQUESTS.rows(now)),
-        assigned=tuple(_ASSIGNED.rows()),
+        open_requests=tuple(_open_requests.rows(now)),
+        assigned=tuple(_assigned.rows()),
     )
     cache.set(_COUNTS_KEY, tuple(counts), timeout=CACHE_SECONDS)
     return counts
 
 
+@compiled(tuple)
 def _row_counts() -> "QuerySet[SubscriptionRecord, Any]":
     audiences = AudienceRecord.objects.order_by()
     ended = (ReleaseState.FINISHED, ReleaseState.CANCELED)
@@ -167,18 +168,15 @@ def _row_counts() -> "QuerySet[SubscriptionRecord, Any]":
     return SubscriptionRecord.objects.order_by().values_list(ROW_COUNT, *others)
 
 
+@compiled(tuple)
 def _open_requests(now: datetime) -> "QuerySet[ApprovalRequest, Any]":
     return ApprovalRequest.objects.undecided(now).values_list("kind", "requested_by")
 
 
+@compiled(tuple)
 def _assigned() -> "QuerySet[AudienceRecord, Any]":
     assigned = AudienceRecord.objects.filter(assignee__isnull=False).order_by()
     return assigned.values_list("assignee").annotate(count=Count("pk"))
-
-
-_ASSIGNED = CompiledQuery(tuple, _assigned)
-_ROW_COUNTS = CompiledQuery(tuple, _row_counts)
-_OPEN_REQUESTS = CompiledQuery(tuple, _open_requests)
 
 
 def _read_shared_state() -> SharedState:
