@@ -126,8 +126,6 @@ GroupMappings = Annotated[
 
 
 class Environment(BaseSettings):
-    """The environment variables of Pressroom."""
-
     model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore")
 
     secret_key: SecretKey = Field(min_length=50, repr=False)
@@ -284,7 +282,6 @@ def read_environment() -> Environment:
 
 @cache
 def project_version() -> str:
-    """Return the version in `pyproject.toml`."""
     project = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]
     return str(project["version"])
 

@@ -54,7 +54,6 @@ def origin(value: str) -> str:
 
 
 def allowed_host(value: str) -> str:
-    """Return a host for ALLOWED_HOSTS."""
     if not ALLOWED_HOST.fullmatch(value) or not _is_encodable(value.strip(".")):
         raise ValueError(
             f"{value} must be a host only, such as desk.example.com: no https://, port or path"
@@ -63,7 +62,6 @@ def allowed_host(value: str) -> str:
 
 
 def database_url(value: str) -> str:
-    """Return the URL of a PostgreSQL or SQLite database."""
     try:
         parsed = dj_database_url.parse(value)
     except ValueError:
@@ -80,7 +78,6 @@ def database_url(value: str) -> str:
 
 
 def cache_url(value: str) -> str:
-    """Return the URL of a Redis database with valid client options."""
     parts = _split(value)
     if parts.scheme not in {"redis", "rediss"}:
         raise ValueError("must be a URL such as redis://host:6379/0")

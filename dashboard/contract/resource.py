@@ -45,7 +45,6 @@ class UnreadableValue:
     """A value that violates the spec and was set aside."""
 
     location: Location
-    """Location of the value."""
     problem: str
     problem_location: Location
     """Location of the problem: the value or something inside it."""

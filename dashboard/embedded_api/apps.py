@@ -1,5 +1,3 @@
-"""The embedded API as a Django application."""
-
 from django.apps import AppConfig
 from django.db.models.signals import post_save
 

@@ -58,7 +58,6 @@ class Dates:
         return replace(self, **dict.fromkeys(planned)) if planned else self
 
     def status(self, now: datetime) -> VersionStatus:
-        """Return the status that the reached dates give."""
         until = last_uuid7_of(now)
         reached = (
             status for name, status in STAGES.items() if (getattr(self, name) or "~") <= until

@@ -1,5 +1,3 @@
-"""The paginated lists of a tenant's rows."""
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

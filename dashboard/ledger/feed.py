@@ -43,7 +43,6 @@ _WRITTEN = ("kind", "page_id", "audience_id", "object_id", "user_id", "actor_id"
 @dataclass(frozen=True)
 class Changes:
     cursor: str
-    """Cursor for the next poll."""
     entries: list[FeedEntry] = field(default_factory=list)
     must_reload: bool = False
     """Whether the changes since the cursor can't be listed, so that anything may have changed."""
@@ -52,8 +51,6 @@ class Changes:
 
 
 class _Head(NamedTuple):
-    """The current end of the feed."""
-
     nonce: str
     pruned_to: int
     end: int
@@ -136,7 +133,6 @@ def delay_warning() -> str:
 
 
 def visible_to(entries: Iterable[FeedEntry], user_id: int) -> list[FeedEntry]:
-    """Return the entries for everybody, and those for this user alone."""
     return [entry for entry in entries if entry.user_id in (None, user_id)]
 
 

@@ -63,7 +63,6 @@ class Clearance:
     """Grounds for sending an operation although the approval rule covers it."""
 
     approval_id: int | None = None
-    """Id of the request for approval."""
     digest: str = ""
     """Digest of the target as read just before."""
     emergency_reason: str = ""

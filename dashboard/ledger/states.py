@@ -49,7 +49,6 @@ class VersionState(State):
 
 
 VERSION_STATES = {str(state): state for state in VersionState}
-"""All version states by key."""
 
 
 class OperationState(State):
@@ -67,7 +66,6 @@ class OperationState(State):
 
 
 OPERATION_STATES = {str(state): state for state in OperationState}
-"""All operation states by key."""
 
 
 def version_state(

@@ -1,5 +1,3 @@
-"""The table of drafts."""
-
 from django.conf import settings
 from django.db import models
 

@@ -1,5 +1,3 @@
-"""Queries of saved views."""
-
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -20,7 +18,6 @@ class ViewOfUser:
     name: str
     query: str
     is_team: bool
-    """Whether it belongs to the team."""
     is_own_default: bool
     is_team_default: bool
     has_own_default: bool

@@ -24,7 +24,6 @@ from dashboard.service.health import health_now
 
 
 def _gauge(name: str, message: str, label: str, values: Mapping[str, float]) -> GaugeMetricFamily:
-    """Return a gauge with a value for each value of its label."""
     gauge = GaugeMetricFamily(f"pressroom_{name}", message, labels=[label])
     for word, value in values.items():
         gauge.add_metric([word], value)

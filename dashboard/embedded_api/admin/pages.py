@@ -1,5 +1,3 @@
-"""Pages in the Django admin."""
-
 from typing import Any
 
 from django import forms

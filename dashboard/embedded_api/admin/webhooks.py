@@ -90,7 +90,6 @@ class SubscriptionAdmin(SecretURLMixin, ServiceAdmin):
 
     @admin.display(description="Events")
     def shown_events(self, row: Subscription) -> str:
-        """Return the names of the events, or a label for null or for an empty list."""
         if row.events is None:
             return "null (undocumented)"
         return ", ".join(row.events) or "No events"

@@ -20,7 +20,6 @@ IN_FLIGHT = ("pending", "queued", "processing")
 LIVE = "live"
 """Stands for every LiveStatus except those of NOTHING_LIVE."""
 FLAG_COLUMNS = ("any_live", "any_not_live", "any_changed", "any_rolled_back", "any_in_flight")
-"""The columns of a page's audience flags."""
 
 
 class ObservedRecord(models.Model):

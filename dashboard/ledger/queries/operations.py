@@ -1,5 +1,3 @@
-"""Queries of operations."""
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

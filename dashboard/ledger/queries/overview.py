@@ -66,7 +66,6 @@ class AudienceCounts:
 
     recorded: int
     live: int
-    """Number of audiences with a live version."""
     first_seen: int
     changed: int
     went_live: int

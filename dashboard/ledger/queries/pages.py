@@ -309,7 +309,6 @@ def flag_column(flag: str) -> str:
 
 
 def _computed_flags() -> dict[str, Exists]:
-    """Return the condition of each flag's column."""
     audiences = AudienceRecord.objects.filter(page_id=OuterRef("page_id"))
     return {flag_column(name): Exists(audiences.filter(q)) for name, q in AUDIENCE_FLAGS.items()}
 

@@ -27,11 +27,6 @@ LONGEST_DAYS = 36_500
 
 
 class Command(BaseCommand):
-    """Delete old settled operations and notifications.
-
-    Open operations and the records of pages and audiences are kept.
-    """
-
     help = (
         "Delete operations completed long ago, and notifications of that time. "
         "Records of pages and audiences stay."

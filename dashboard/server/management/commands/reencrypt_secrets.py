@@ -18,8 +18,6 @@ MAX_NAMED = 20
 
 
 class Command(BaseCommand):
-    """Encrypt second factors and all EncryptedText columns with the current SECRET_KEY."""
-
     help = (
         "Re-encrypt all secrets after SECRET_KEY has changed: second factors, and the secrets that "
         "sign webhooks. Secrets that are encrypted with the current key stay as they are."
