@@ -23,7 +23,7 @@ from dashboard.ledger import feed
 from dashboard.ledger.models import AudienceRecord, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome, actor_name
 from dashboard.ledger.operations import OPEN
-from dashboard.ledger.rejections import set_rejected
+from dashboard.ledger.recording import set_rejected
 from dashboard.review.models import DecisionKind, ReviewDecision, ReviewRun
 
 AudienceKey = tuple[str, str]

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from dashboard.ledger.models import AudienceRecord, Publication
 from dashboard.ledger.models.objects import LIVE, NOTHING_LIVE, REJECTED_AS, LiveStatus
-from dashboard.ledger.rejections import set_rejected
+from dashboard.ledger.recording import set_rejected
 from tests.support.audience_list import html_of, names_in
 from tests.support.clock import stopped
 from tests.support.fake_service import FakeService

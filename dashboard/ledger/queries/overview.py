@@ -124,7 +124,7 @@ def count_audiences(since: datetime, viewer: User) -> AudienceCounts:
 @compiled(lambda row: AudienceCounts(*row))
 def _audience_counts(since: datetime, viewer_id: int) -> "QuerySet[AudienceRecord, Any]":
     is_new = Q(first_seen_at__gt=since)
-    not_own = ~Q(_published_by(viewer_id, "latest_version_id", since=since))
+    not_own = ~Q(_latest_published_by(viewer_id, since))
     counted = {
         "recorded": Q(),
         "live": AUDIENCE_FLAGS["live"],
@@ -208,17 +208,16 @@ def has_subscriptions() -> bool:
     return SubscriptionRecord.objects.exists()
 
 
-def _published_by(viewer_id: int, version: str, *, since: datetime | None = None) -> Exact:
-    """Match audiences whose last accepted publish of this version was the viewer's."""
+def _latest_published_by(viewer_id: int, since: datetime) -> Exact:
+    """Match audiences whose last accepted publish of the latest version was the viewer's."""
     accepted = Operation.objects.filter(
         kind=OperationKind.PUBLISH_VERSION,
         page_id=OuterRef("page_id"),
         audience_id=OuterRef("audience_id"),
-        version_id=OuterRef(version),
+        version_id=OuterRef("latest_version_id"),
         outcome=Outcome.ACCEPTED,
+        requested_at__gt=since,
     )
-    if since:
-        accepted = accepted.filter(requested_at__gt=since)
     last = Subquery(
         accepted.order_by("-requested_at").values("actor")[:1], output_field=BigIntegerField()
     )
