@@ -1,15 +1,20 @@
-"""The API: nine operations under /v0, one extra operation for tests, and the OpenAPI document."""
+"""The API: nine operations under /v0, one extra operation for tests, and its documentation."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import get_script_prefix
+from django.views.decorators.http import require_safe
 from ninja import NinjaAPI
 
 from dashboard.embedded_api import event_payloads, examples
 from dashboard.embedded_api.keys import ServiceKey
 from dashboard.embedded_api.requests import NO_NUL, PATTERNS
 from dashboard.embedded_api.routers import audiences, pages, people, webhooks
+from dashboard.json_api.description import render_docs, render_markdown
 from dashboard.json_api.parser import JsonParser
 from dashboard.json_api.problems import Problem, add_exception_handlers
 
@@ -59,6 +64,20 @@ api.add_router("/webhook_subscriptions", webhooks.router)
 extras = _new_api("extras")
 """The API outside /v0. The interface specification defines /v0."""
 extras.add_router("/events", webhooks.form_events)
+
+
+@login_not_required
+@require_safe
+def openapi(request: HttpRequest) -> JsonResponse:
+    return JsonResponse(openapi_document(get_script_prefix()))
+
+
+@login_not_required
+@require_safe
+def docs(request: HttpRequest) -> HttpResponse:
+    document = openapi_document(get_script_prefix())
+    delivery = render_markdown(event_payloads.DELIVERY)
+    return render_docs(request, document, document_view="service-openapi", delivery=delivery)
 
 
 def openapi_document(script_prefix: str = "/") -> dict[str, Any]:

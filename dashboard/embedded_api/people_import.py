@@ -119,7 +119,9 @@ class PeopleImport:
             else:
                 done.unchanged += 1
         if not self.is_dry_run:
-            _write(list(added.values()), list(updated.values()))
+            gather_trigrams()
+            bulk_insert([*added.values()])
+            bulk_update([*updated.values()])
         return done
 
     def _new_person(self, line: _Line) -> Person:
@@ -131,14 +133,6 @@ class PeopleImport:
             updated_at=mark,
             **_stored(line.values),
         )
-
-
-def _write(added: list[Person], updated: list[Person]) -> None:
-    gather_trigrams()
-    if added:
-        bulk_insert(added)
-    if updated:
-        bulk_update(updated)
 
 
 def _apply(row: Person, values: dict[str, str | None]) -> bool:
