@@ -11,12 +11,7 @@ from pydantic import ValidationError
 
 from dashboard.embedded_api.ids import uuid7_now
 from dashboard.embedded_api.models import Person
-from dashboard.embedded_api.models.people import (
-    bulk_insert,
-    bulk_update,
-    gather_trigrams,
-    write_trigrams,
-)
+from dashboard.embedded_api.models.people import bulk_insert, gather_trigrams, write_trigrams
 from dashboard.embedded_api.people_csv import (
     COLUMNS,
     ID_COLUMN,
@@ -30,6 +25,7 @@ from dashboard.json_api.problems import field_error
 from dashboard.texts import unescape_formula
 
 BATCH_SIZE = 5_000
+_ROWS_PER_UPDATE = 1_000
 
 
 @dataclass(frozen=True)
@@ -121,7 +117,13 @@ class PeopleImport:
         if not self.is_dry_run:
             gather_trigrams()
             bulk_insert([*added.values()])
-            bulk_update([*updated.values()])
+            Person.objects.bulk_create(
+                updated.values(),
+                batch_size=_ROWS_PER_UPDATE,
+                update_conflicts=True,
+                unique_fields=["person_id"],
+                update_fields=[*COLUMNS.values(), "search_text", "updated_at"],
+            )
         return done
 
     def _new_person(self, line: _Line) -> Person:

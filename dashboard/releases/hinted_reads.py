@@ -30,13 +30,7 @@ from dashboard.releases.following import audience_changed, wake_releases
 from dashboard.releases.models import ItemState, ReleaseItem
 from dashboard.service.client import publishing_client, run_concurrently
 from dashboard.service.reading import read_audiences
-from dashboard.webhooks.hints import (
-    claim_hints,
-    delete_idle_hints,
-    follow,
-    put_off,
-    record_read,
-)
+from dashboard.webhooks.hints import claim_hints, delete_idle_hints, follow, put_off, record_read
 from dashboard.webhooks.models import PageHint
 from dashboard.work.claims import Claim, all_renewed, earliest
 from dashboard.work.tasks import WorkerTask, attempt_each

@@ -16,11 +16,7 @@ from dashboard.ledger.queries.audiences import version_last_known
 from dashboard.ledger.queries.operations import operation_by_key, publishes_of
 from dashboard.operations.checking import PublishTarget
 from dashboard.operations.execution import send
-from dashboard.operations.publish import (
-    begin_publish,
-    is_other_published_since,
-    may_not_be_listed,
-)
+from dashboard.operations.publish import begin_publish, is_other_published_since, may_not_be_listed
 from dashboard.releases.approval_subjects import clearance_of
 from dashboard.releases.following import is_sent_again, message_of
 from dashboard.releases.holding import MAX_RETRY_AFTER, MIN_PAUSE, hold, note_activity, pause

@@ -14,9 +14,7 @@ from django.core.files import locks
 from django.core.files.base import ContentFile
 from django.core.files.storage import InMemoryStorage
 from django.core.management import call_command
-from whitenoise.storage import (  # type: ignore[import-untyped]
-    CompressedManifestStaticFilesStorage,
-)
+from whitenoise.storage import CompressedManifestStaticFilesStorage  # type: ignore[import-untyped]
 
 from dashboard.server.apps import StaticFilesConfig
 

@@ -84,10 +84,6 @@ class Person(models.Model):
 
 _ROWS_PER_INSERT = 1_000
 """SQLite limits the values in a statement, and FTS5 updates its index after each statement."""
-_UPDATED = (
-    *("name", "email", "domain", "slug", "phone_number", "linkedin_profile_url"),
-    *("search_text", "updated_at"),
-)
 
 
 def gather_trigrams() -> None:
@@ -129,17 +125,3 @@ def bulk_insert(rows: Sequence[Person]) -> None:
             batch = values[start : start + _ROWS_PER_INSERT]
             lists = ", ".join([placeholders] * len(batch))
             cursor.execute(f"INSERT INTO {target} VALUES {lists}", [*chain(*batch)])  # noqa: S608
-
-
-def bulk_update(rows: Sequence[Person]) -> None:
-    """Write the fields of saved people, including their search text.
-
-    The time for a row doesn't depend on their number. Django's `bulk_update` writes one statement
-    with a condition for each row and field.
-    """
-    fields = [field for field in Person._meta.concrete_fields if field.name in _UPDATED]
-    columns = ", ".join(f'"{field.column}" = %s' for field in fields)
-    statement = f'UPDATE "{Person._meta.db_table}" SET {columns} WHERE "number" = %s'  # noqa: S608
-    values = [[*(field.pre_save(row, add=False) for field in fields), row.number] for row in rows]
-    with connection.cursor() as cursor:
-        cursor.executemany(statement, values)

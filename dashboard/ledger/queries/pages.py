@@ -13,17 +13,7 @@ from time import monotonic
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import (
-    Count,
-    Exists,
-    F,
-    OuterRef,
-    Q,
-    QuerySet,
-    Subquery,
-    TextField,
-    Value,
-)
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, TextField, Value
 from django.db.models.expressions import Combinable, OrderBy
 from django.db.models.functions import Coalesce, Collate, NullIf
 
