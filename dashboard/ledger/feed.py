@@ -37,7 +37,7 @@ MAX_DELAY = timedelta(seconds=30)
 ENTRY_LIFETIME = timedelta(days=7)
 """A page that has slept for longer is reloaded. Source: our choice."""
 
-_WRITTEN = ("kind", "page_id", "audience_id", "object_id", "user_id", "actor_id", "at")
+_COLUMNS = ("seq", "kind", "page_id", "audience_id", "object_id", "user_id", "actor_id", "at")
 
 
 @dataclass(frozen=True)
@@ -60,22 +60,8 @@ class _Head(NamedTuple):
 
 
 def add(*entries: FeedEntry) -> None:
-    """Record changes. Call in the transaction that makes them.
-
-    A publish adds three entries. This SQL takes 0.08 ms for them; Django's insert takes 0.4 ms.
-    """
-    row_sql = f"({', '.join(['%s'] * len(_WRITTEN))})"
-    moment = connection.ops.adapt_datetimefield_value
-    for start in range(0, len(entries), MAX_ENTRIES):
-        batch = entries[start : start + MAX_ENTRIES]
-        values = [getattr(entry, column) for entry in batch for column in _WRITTEN]
-        values = [moment(value) if isinstance(value, datetime) else value for value in values]
-        rows_sql = ", ".join([row_sql] * len(batch))
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f'INSERT INTO "ledger_feedentry" ({", ".join(_WRITTEN)}) VALUES {rows_sql}',  # noqa: S608
-                values,
-            )
+    """Record changes. Call in the transaction that makes them."""
+    FeedEntry.objects.bulk_create(entries)
 
 
 def add_audiences(*keys: tuple[str, str], actor_id: int | None = None) -> None:
@@ -179,9 +165,9 @@ def _head() -> "QuerySet[Installation, Any]":
     return columns.values_list("nonce", "feed_pruned_to", "end", "held_since")
 
 
-@compiled(partial(FeedEntry.from_db, None, ("seq", *_WRITTEN)))
+@compiled(partial(FeedEntry.from_db, None, _COLUMNS))
 def _entries(start: int, end: int) -> "QuerySet[FeedEntry, Any]":
     position = _position_column()
     between = {f"{position}__gte": start, f"{position}__lt": end}
     entries = FeedEntry.objects.filter(**between).order_by("seq")[: MAX_ENTRIES + 1]
-    return entries.values_list("seq", *_WRITTEN)
+    return entries.values_list(*_COLUMNS)

@@ -39,7 +39,7 @@ from dashboard.operations.publish_preflight import (
 )
 from dashboard.operations.publish_review import read_and_record_page, read_pending_changes
 from dashboard.releases.drafting import CHECKED_STATES
-from dashboard.releases.models import ItemState, Release, ReleaseItem, add_to_feed
+from dashboard.releases.models import ItemState, Release, ReleaseItem, change
 from dashboard.releases.reviewing import ItemReview, changes_since, review_item, stopped_review
 from dashboard.review.decisions import rejections
 from dashboard.review.verdicts import verdicts_of
@@ -87,9 +87,7 @@ def check_release(release: Release, claim: Claim[Release] | None = None) -> None
             # A check that began later has seen more.
             same.exclude(checked_at__gt=read_at).update(**columns[item.pk])
         unsent = release.items.filter(state__in=(ItemState.WAITING, ItemState.HELD))
-        release.needs_check = unsent.filter(digest="").exists()
-        release.save(update_fields=["needs_check"])
-        add_to_feed(release.pk)
+        change(release, needs_check=unsent.filter(digest="").exists())
 
 
 def read_items(

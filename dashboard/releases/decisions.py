@@ -25,7 +25,14 @@ from dashboard.releases.approval_subjects import (
 )
 from dashboard.releases.drafting import decide, request_check
 from dashboard.releases.errors import ReleaseError
-from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState, add_to_feed
+from dashboard.releases.models import (
+    ItemState,
+    Release,
+    ReleaseItem,
+    ReleaseState,
+    add_to_feed,
+    change,
+)
 from dashboard.releases.reviewing import blocked, blocked_reason, board_digest, light_items, risks
 from dashboard.releases.schedules import ScheduledMoment
 
@@ -359,7 +366,4 @@ def save(release: Release, **columns: Any) -> None:
     """Change a locked release. If the state changes, a worker loses its claim."""
     if "state" in columns:
         columns |= {"worker_id": "", "is_provisional": False}
-    for name, value in columns.items():
-        setattr(release, name, value)
-    release.save(update_fields=list(columns))
-    add_to_feed(release.pk)
+    change(release, **columns)

@@ -24,6 +24,7 @@ from dashboard.releases.models import (
     ReleaseItem,
     ReleaseState,
     add_to_feed,
+    change,
 )
 from dashboard.releases.planning import (
     AudienceKey,
@@ -213,9 +214,7 @@ def mark_reviewed(
 def keep(release: Release) -> None:
     """List a provisional draft, because a person changed it."""
     if release.is_provisional:
-        release.is_provisional = False
-        release.save(update_fields=["is_provisional"])
-        add_to_feed(release.pk)
+        change(release, is_provisional=False)
 
 
 def request_check(release: Release) -> None:

@@ -20,6 +20,7 @@ from dashboard.releases.models import (
     Release,
     ReleaseState,
     add_to_feed,
+    change,
     release_held,
 )
 from dashboard.work.claims import back_off
@@ -74,28 +75,26 @@ def hold(release: Release, kind: HoldKind, reason: str) -> datetime:
     now = clock.now()
     sent = release.items.exclude(state__in=NOT_SENT).count()
     done = {0: "Nothing was sent.", 1: "One version was sent before."}
-    release.state, release.hold_kind, release.held_at = ReleaseState.HELD, kind, now
-    release.hold_reason = f"{reason} {done.get(sent, f'{sent} versions were sent before.')}"
-    if kind == HoldKind.RESTORED:
-        # The count would miss versions sent after the backup.
-        release.hold_reason = reason
-    release.stop_requested_at, release.pause_reason, release.needs_check = None, "", False
-    release.save(
-        update_fields=[
-            *("state", "hold_kind", "held_at", "hold_reason"),
-            *("stop_requested_at", "pause_reason", "needs_check"),
-        ]
+    # After a restore, the count would miss versions sent since the backup.
+    if kind != HoldKind.RESTORED:
+        reason = f"{reason} {done.get(sent, f'{sent} versions were sent before.')}"
+    change(
+        release,
+        state=ReleaseState.HELD,
+        hold_kind=kind,
+        hold_reason=reason,
+        held_at=now,
+        stop_requested_at=None,
+        pause_reason="",
+        needs_check=False,
     )
-    add_to_feed(release.pk)
     release_held.send_robust(sender=Release, release=release)
     return now
 
 
 def pause(release: Release, sentence: str, wait: timedelta) -> datetime:
     if release.pause_reason != sentence:
-        release.pause_reason = sentence
-        release.save(update_fields=["pause_reason"])
-        add_to_feed(release.pk)
+        change(release, pause_reason=sentence)
     return clock.now() + wait
 
 
@@ -118,9 +117,7 @@ def fail(release: Release) -> datetime | None:
         end_request(release.approval, RequestState.VOID, FAILED)
     if release.state in ACTIVE:
         hold(release, HoldKind.ERROR, FAILED)
-    release.failures, release.needs_check, release.pause_reason = 0, False, ""
-    release.save(update_fields=["failures", "needs_check", "pause_reason"])
-    add_to_feed(release.pk)
+    change(release, failures=0, needs_check=False, pause_reason="")
     return None
 
 

@@ -4,6 +4,7 @@ The rows are the only queue: `Release.wake_at` says when a worker has to look at
 """
 
 import secrets
+from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -263,6 +264,14 @@ class WorkerHeartbeat(models.Model):
 
     def __str__(self) -> str:
         return self.worker_id
+
+
+def change(release: Release, **columns: Any) -> None:
+    """Change columns of a locked release that pages show."""
+    for name, value in columns.items():
+        setattr(release, name, value)
+    release.save(update_fields=list(columns))
+    add_to_feed(release.pk)
 
 
 def add_to_feed(*release_ids: int) -> None:

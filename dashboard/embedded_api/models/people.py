@@ -1,4 +1,4 @@
-"""People and their search text, with fast bulk writes."""
+"""People and their search text, with a fast bulk insert."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
