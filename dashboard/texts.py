@@ -31,6 +31,17 @@ def fold(text: str) -> str:
     return without_marks.translate(_BASE_LETTERS)
 
 
+def storage_problem(name: str, text: str, limit: int) -> str:
+    """Return a sentence on why a text that a user typed can't be stored, or "".
+
+    `limit` is in characters.
+    """
+    if len(text) > limit:
+        return f"The {name} has {len(text):,} characters. The maximum is {limit:,}."
+    # PostgreSQL rejects NUL.
+    return f"The {name} has a character that can’t be stored." if "\0" in text else ""
+
+
 # Useless in plain text: controls, soft hyphens, zero-width spaces, direction marks and overrides.
 # NEL and the line separators count as spacing.
 _HIDDEN = (

@@ -22,6 +22,7 @@ from dashboard.approvals.rule import (
 from dashboard.ledger import feed
 from dashboard.ledger.models import FeedEntry, FeedKind
 from dashboard.ledger.models.operations import actor_name
+from dashboard.texts import storage_problem
 
 approval_requested = Signal()
 """A request was made. Argument: `approval`, as for the two signals below. All are sent by
@@ -79,11 +80,8 @@ def create_request(
 
 def valid_note(note: str) -> str:
     note = note.strip()
-    if len(note) > MAX_NOTE:
-        sentence = f"The note has {len(note):,} characters. The maximum is {MAX_NOTE:,}."
-        raise ApprovalError(sentence, field="note")
-    if "\0" in note:  # PostgreSQL rejects it.
-        raise ApprovalError("The note has a character that can’t be stored.", field="note")
+    if problem := storage_problem("note", note, MAX_NOTE):
+        raise ApprovalError(problem, field="note")
     return note
 
 

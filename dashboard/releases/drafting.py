@@ -34,6 +34,7 @@ from dashboard.releases.planning import (
     require_audiences,
     version_fields,
 )
+from dashboard.texts import storage_problem
 
 
 def create_release(
@@ -291,11 +292,8 @@ def _removed() -> ReleaseError:
 def valid_texts(name: str, note: str) -> tuple[str, str]:
     name, note = " ".join(name.split()), note.strip()
     for field, text, limit in (("name", name, MAX_NAME), ("note", note, MAX_NOTE)):
-        if len(text) > limit:
-            sentence = f"The {field} has {len(text):,} characters. The maximum is {limit:,}."
-            raise ReleaseError(sentence, field=field)
-        if "\0" in text:  # PostgreSQL rejects it.
-            raise ReleaseError(f"The {field} has a character that can’t be stored.", field=field)
+        if problem := storage_problem(field, text, limit):
+            raise ReleaseError(problem, field=field)
     return name, note
 
 

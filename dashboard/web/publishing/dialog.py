@@ -48,6 +48,7 @@ from dashboard.releases.models import MAX_NOTE
 from dashboard.releases.planning import planned_publishes
 from dashboard.review.runs import review_at
 from dashboard.text_diff import compare_texts
+from dashboard.texts import storage_problem
 from dashboard.web.audiences.state import head_last_known, head_of
 from dashboard.web.audiences.views import audience_context
 from dashboard.web.publishing.schedule_form import APPROVAL, NOW, SCHEDULE, ScheduleForm
@@ -123,10 +124,7 @@ def _offered(request: Request) -> int:
 
 
 def note_problem(note: str) -> str:
-    if len(note) > MAX_NOTE:
-        return f"The reason has {len(note):,} characters. The maximum is {MAX_NOTE:,}."
-    # PostgreSQL rejects NUL.
-    return "The reason has a character that can’t be stored." if "\0" in note else ""
+    return storage_problem("reason", note, MAX_NOTE)
 
 
 def show_rollback(
