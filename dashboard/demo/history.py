@@ -139,9 +139,7 @@ def add_publications() -> None:
         (record.page_id, record.audience_id): record for record in AudienceRecord.objects.all()
     }
     page_of = page_names([page_id for page_id, _ in audiences])
-    accepted = Operation.objects.filter(
-        kind=OperationKind.PUBLISH_VERSION, outcome=Outcome.ACCEPTED
-    )
+    accepted = Operation.publishes.filter(outcome=Outcome.ACCEPTED)
     publishes = {publish.version_id: publish for publish in accepted}
     histories: dict[tuple[str, str], list[Publication]] = defaultdict(list)
     for record in VersionRecord.objects.all():

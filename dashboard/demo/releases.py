@@ -14,7 +14,7 @@ from dashboard.contract.audiences import AudienceVersion, VersionStatus
 from dashboard.contract.wire import read_date
 from dashboard.demo.history import TEXTS, at
 from dashboard.ledger.models import Attempt, AudienceRecord, Operation, VersionRecord
-from dashboard.ledger.models.operations import OperationKind, Outcome, actor_name
+from dashboard.ledger.models.operations import Outcome, actor_name
 from dashboard.releases.approval_requests import request_approval
 from dashboard.releases.checking import check_release, review_columns
 from dashboard.releases.decisions import schedule
@@ -43,9 +43,9 @@ def add_releases(now: datetime, accounts: dict[str, User]) -> None:
 
 def _add_past(now: datetime, owner: User) -> None:
     """Save a finished release of publishes that followed each other, one of which failed."""
-    publishes = Operation.objects.filter(
-        kind=OperationKind.PUBLISH_VERSION, requested_at__lt=now - timedelta(days=2)
-    ).order_by("requested_at", "pk")
+    publishes = Operation.publishes.filter(requested_at__lt=now - timedelta(days=2)).order_by(
+        "requested_at", "pk"
+    )
     live = AudienceRecord.objects.values("live_version_id")
     failures = publishes.filter(outcome=Outcome.REJECTED).exclude(version_id__in=live)
     runs = [(_publishes_around(failed, publishes), failed) for failed in failures]

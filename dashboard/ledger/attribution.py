@@ -20,7 +20,7 @@ from django.db.models.functions import Coalesce
 from dashboard.contract.audiences import Audience, AudienceVersion
 from dashboard.contract.wire import read_date
 from dashboard.ledger.models import Attempt, Operation, Publication
-from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.models.publications import PublicationReason
 from dashboard.ledger.queries.audiences import is_rollback
 from dashboard.ledger.signals import published_outside
@@ -120,8 +120,7 @@ def possible_publishes(
     Each has `sent_at`, when it was last sent.
     """
     ids = {(publication.audience_id, publication.version_id) for publication in publications}
-    publishes = Operation.objects.filter(
-        kind=OperationKind.PUBLISH_VERSION,
+    publishes = Operation.publishes.filter(
         outcome__in=MAY_HAVE_PUBLISHED,
         page_id=page_id,
         audience_id__in={audience_id for audience_id, _ in ids},

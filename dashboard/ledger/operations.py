@@ -85,11 +85,8 @@ def publish_key(page_id: str, audience_id: str, version_id: str) -> str:
     and a reload share one key, an unknown outcome keeps its key, and publishing again after a
     response gets a new one.
     """
-    publishes = Operation.objects.filter(
-        kind=OperationKind.PUBLISH_VERSION,
-        page_id=page_id,
-        audience_id=audience_id,
-        version_id=version_id,
+    publishes = Operation.publishes.filter(
+        page_id=page_id, audience_id=audience_id, version_id=version_id
     )
     before = list(publishes.values_list("operation_key", "outcome"))
     for key, outcome in before:

@@ -52,9 +52,7 @@ def _prunable_operations(before: datetime) -> QuerySet[Operation]:
 
 
 def _prunable_responses(before: datetime) -> QuerySet[Attempt]:
-    publishes = Operation.objects.filter(kind=OperationKind.PUBLISH_VERSION).exclude(
-        outcome__in=OPEN
-    )
+    publishes = Operation.publishes.exclude(outcome__in=OPEN)
     settled = publishes.filter(settled_at__lt=before).values("pk")
     return Attempt.objects.filter(operation__in=settled).exclude(response_body="").order_by()
 

@@ -20,7 +20,7 @@ from dashboard.client import APIError, NoResponseError, ServerError
 from dashboard.clock import in_words
 from dashboard.ledger.models import Operation, ServiceState, VersionRecord
 from dashboard.ledger.models.objects import IN_FLIGHT
-from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.models.operations import Outcome
 from dashboard.notifications.digests import make_digests
 from dashboard.notifications.models import Event
 from dashboard.notifications.receivers import (
@@ -88,9 +88,8 @@ def watch_publishes(now: datetime) -> None:
         version_id=OuterRef("version_id"),
         status__in=IN_FLIGHT,
     )
-    waiting = Operation.objects.filter(
+    waiting = Operation.publishes.filter(
         Exists(version),
-        kind=OperationKind.PUBLISH_VERSION,
         outcome=Outcome.ACCEPTED,
         requested_at__range=(now - FOLLOWED_FOR, now - SOONEST_STUCK),
     )

@@ -26,7 +26,6 @@ from dashboard.client import (
 from dashboard.contract.audiences import Audience, AudienceVersion
 from dashboard.contract.resource import ListEnvelope
 from dashboard.ledger.models import Operation, Publication
-from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import OPEN
 from dashboard.ledger.queries.audiences import live_publications, rolled_back_versions
 from dashboard.operations.checking import PublishTarget, snapshot_version
@@ -171,10 +170,8 @@ class _PageReading:
 class _Recorded:
     def __init__(self, items: Sequence[ReleaseItem]) -> None:
         self._publishes: dict[tuple[str, str], list[Operation]] = {}
-        publishes = Operation.objects.filter(
-            kind=OperationKind.PUBLISH_VERSION,
-            outcome__in=OPEN,
-            page_id__in={item.page_id for item in items},
+        publishes = Operation.publishes.filter(
+            outcome__in=OPEN, page_id__in={item.page_id for item in items}
         )
         for publish in publishes:
             key = (publish.page_id, publish.audience_id)

@@ -21,7 +21,7 @@ from dashboard.clock import in_words
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger import feed
 from dashboard.ledger.models import AudienceRecord, Operation
-from dashboard.ledger.models.operations import OperationKind, Outcome, actor_name
+from dashboard.ledger.models.operations import Outcome, actor_name
 from dashboard.ledger.operations import OPEN
 from dashboard.ledger.recording import set_rejected
 from dashboard.review.models import DecisionKind, ReviewDecision, ReviewRun
@@ -97,9 +97,7 @@ def read_basis(record: AudienceRecord, user_id: int) -> DecisionBasis:
     decisions = [row for row in visible.order_by("pk") if is_on_text_of(row, record)]
     shared = [decision for decision in decisions if decision.is_shared]
     own = [decision for decision in decisions if not decision.is_shared]
-    publishes = Operation.objects.filter(
-        kind=OperationKind.PUBLISH_VERSION, outcome__in=(*OPEN, Outcome.ACCEPTED), **ids
-    )
+    publishes = Operation.publishes.filter(outcome__in=(*OPEN, Outcome.ACCEPTED), **ids)
     return DecisionBasis(
         record,
         decision=shared[-1] if shared else None,

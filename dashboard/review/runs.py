@@ -13,7 +13,7 @@ from django.utils.functional import cached_property
 from dashboard import clock
 from dashboard.approvals.models import ApprovalKind, ApprovalRequest
 from dashboard.ledger.models import AudienceRecord, Operation
-from dashboard.ledger.models.operations import OperationKind, Outcome
+from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.operations import OPEN
 from dashboard.ledger.pruning import in_batches
 from dashboard.live.presence import PlaceClaim, claim, claims_by_place, place_of
@@ -311,10 +311,8 @@ def _decisions(
 
 
 def _publishes(since: datetime) -> dict[AudienceKey, Any]:
-    rows = Operation.objects.filter(
-        kind=OperationKind.PUBLISH_VERSION,
-        requested_at__gte=since,
-        outcome__in=(*OPEN, Outcome.ACCEPTED),
+    rows = Operation.publishes.filter(
+        requested_at__gte=since, outcome__in=(*OPEN, Outcome.ACCEPTED)
     ).order_by("pk")
     columns = ("page_id", "audience_id", "version_id", "actor_id", "actor_name")
     return {(row.page_id, row.audience_id): row for row in rows.values_list(*columns, named=True)}

@@ -28,6 +28,11 @@ class Outcome(models.TextChoices):
     NOT_SENT = "not_sent", "Not sent"
 
 
+class Publishes(models.Manager["Operation"]):
+    def get_queryset(self) -> "models.QuerySet[Operation]":
+        return super().get_queryset().filter(kind=OperationKind.PUBLISH_VERSION)
+
+
 class Operation(models.Model):
     """One request to change something, recorded before the call."""
 
@@ -73,6 +78,9 @@ class Operation(models.Model):
     """Why it publishes a version; empty if it publishes none."""
     note = models.TextField(blank=True)
     """The reason that a person typed, or the note of its release."""
+
+    objects = models.Manager["Operation"]()
+    publishes = Publishes()
 
     class Meta:
         ordering = ["-requested_at", "-pk"]

@@ -71,9 +71,7 @@ def find_operations(
 
 
 def publishes_of(page_id: str, audience_id: str) -> QuerySet[Operation]:
-    return Operation.objects.filter(
-        kind=OperationKind.PUBLISH_VERSION, page_id=page_id, audience_id=audience_id
-    )
+    return Operation.publishes.filter(page_id=page_id, audience_id=audience_id)
 
 
 def publishes_of_versions(
@@ -102,7 +100,7 @@ class PublishRow(NamedTuple):
 
 def publishes_of_page(page_id: str) -> list[PublishRow]:
     """Return the last 1,000 publish operations of a page's audiences, newest first."""
-    publishes = Operation.objects.filter(kind=OperationKind.PUBLISH_VERSION, page_id=page_id)
+    publishes = Operation.publishes.filter(page_id=page_id)
     rows = publishes.values_list(*PublishRow._fields)[:1000]
     return _show_interrupted([*map(PublishRow._make, rows)])
 
@@ -119,9 +117,7 @@ def last_publishes(page_ids: list[str], audience_ids: list[str]) -> list[Publish
 
 @compiled(PublishRow._make)
 def _last_publishes(page_ids: list[str], audience_ids: list[str]) -> "QuerySet[Operation, Any]":
-    publishes = Operation.objects.filter(
-        kind=OperationKind.PUBLISH_VERSION, page_id__in=page_ids, audience_id__in=audience_ids
-    )
+    publishes = Operation.publishes.filter(page_id__in=page_ids, audience_id__in=audience_ids)
     versions = publishes.order_by().values("page_id", "audience_id", "version_id")
     last = versions.annotate(last=Max("pk")).values("last")
     return Operation.objects.filter(pk__in=last).values_list(*PublishRow._fields)
@@ -138,7 +134,7 @@ def _show_interrupted(rows: list[PublishRow]) -> list[PublishRow]:
 
 @compiled(PublishRow._make)
 def _troubled(page_ids: list[str]) -> "QuerySet[Operation, Any]":
-    publishes = Operation.objects.filter(kind=OperationKind.PUBLISH_VERSION, page_id__in=page_ids)
+    publishes = Operation.publishes.filter(page_id__in=page_ids)
     last = publishes.order_by().values("page_id").annotate(last=Max("pk")).values("last")
     # An operation in flight may be interrupted, which depends on the time.
     outcomes = (Outcome.REJECTED, Outcome.UNKNOWN, Outcome.SENDING)

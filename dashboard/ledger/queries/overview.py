@@ -210,8 +210,7 @@ def has_subscriptions() -> bool:
 
 def _latest_published_by(viewer_id: int, since: datetime) -> Exact:
     """Match audiences whose last accepted publish of the latest version was the viewer's."""
-    accepted = Operation.objects.filter(
-        kind=OperationKind.PUBLISH_VERSION,
+    accepted = Operation.publishes.filter(
         page_id=OuterRef("page_id"),
         audience_id=OuterRef("audience_id"),
         version_id=OuterRef("latest_version_id"),
