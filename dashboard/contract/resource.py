@@ -8,7 +8,8 @@ with its path: one odd value must not hide the rest of a page. Source: our choic
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import getitem
 from types import UnionType
 from typing import Annotated, Any, Generic, Self, TypeVar, Union, get_args, get_origin
 
@@ -102,7 +103,11 @@ class Resource(WireModel):
         """Return the JSON object with the unreadable values back in place."""
         received = self.to_wire()
         for value in sorted(self._unreadable, key=lambda value: value.location):
-            _put_back(received, value)
+            parent = _parent_of(value.location, received)
+            if isinstance(parent, list) and value.is_left_out:
+                parent.insert(value.index, value.raw)
+            else:
+                parent[value.location[-1]] = value.raw
         return received
 
     def to_json(self) -> str:
@@ -178,6 +183,10 @@ def _validate(model: type[ResourceT], data: Any) -> tuple[ResourceT | None, dict
         return None, {detail["loc"]: detail["msg"] for detail in details}
 
 
+def _parent_of(location: Location, data: Any) -> Any:
+    return reduce(getitem, location[:-1], data)
+
+
 def _take_out(
     model: type[Resource], data: Any, problems: Mapping[Location, str]
 ) -> list[UnreadableValue]:
@@ -193,10 +202,7 @@ def _take_out(
         if any(location[:depth] in losses for depth in range(1, len(location))):
             continue  # lost with what contains it
         remainder, problem_location = losses[location]
-        *parents, last = location
-        parent = data
-        for step in parents:
-            parent = parent[step]
+        parent, last = _parent_of(location, data), location[-1]
         value = UnreadableValue(
             location,
             problems[problem_location],
@@ -278,14 +284,3 @@ def _plain(value: Any) -> Any:
             return {key: _plain(item) for key, item in value.items()}
         case _:
             return value
-
-
-def _put_back(received: Any, value: UnreadableValue) -> None:
-    *parents, last = value.location
-    parent = received
-    for step in parents:
-        parent = parent[step]
-    if isinstance(parent, list) and value.is_left_out:
-        parent.insert(int(last), value.raw)
-    else:
-        parent[last] = value.raw
