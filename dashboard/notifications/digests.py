@@ -41,9 +41,7 @@ def make_digests(now: datetime) -> int:
     columns = {f"chosen_{name}": Subquery(chosen.values(name)[:1]) for name in names}
     rows = users.annotate(**columns).values_list("pk", *columns)
     due = [(pk, day) for pk, *row in rows if (day := due_day(now, *row))]
-    digests: list[bool] = []
-    attempt_each(due, lambda row: digests.append(_make_digest(*row, now)))
-    return sum(digests)
+    return sum(attempt_each(due, lambda row: _make_digest(*row, now)))
 
 
 def due_day(

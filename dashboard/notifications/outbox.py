@@ -38,10 +38,9 @@ def bundle(channel: Channel, now: datetime) -> int:
     """Make messages of a channel's due items; return how many. One query if nothing is due."""
     due = _unsent_items(channel).filter(due_at__lte=now).order_by()
     recipients = list(due.values_list("user_id", "target_id").distinct())
-    bundles: list[bool] = []
-    attempt_each(
+    bundles = attempt_each(
         recipients,
-        lambda recipient: bundles.append(_bundle_of(channel, *recipient, now=now)),
+        lambda recipient: _bundle_of(channel, *recipient, now=now),
         lambda recipient: _put_off(due.filter(_to(*recipient)), now),
     )
     return sum(bundles)

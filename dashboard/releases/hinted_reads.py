@@ -101,19 +101,18 @@ def read_hinted(worker_id: str) -> float | None:
     if not claims:
         return None
     audiences = publishing_client().audiences
-    pauses_s = [0.0]
     with all_renewed(claims):
-        attempt_each(
+        pauses_s = attempt_each(
             [
                 (claim, run_concurrently(partial(audiences.list, claim.row.page_id)))
                 for claim in claims
                 if not _skip(claim, read_at)
             ],
-            lambda call: pauses_s.append(_read(*call, read_at)),
+            lambda call: _read(*call, read_at),
             lambda call: put_off(call[0], clock.now() + RETRY_AFTER),
         )
     delete_idle_hints(read_at)
-    return max(pauses_s)
+    return max(pauses_s, default=0.0)
 
 
 def _skip(claim: Claim[PageHint], now: datetime) -> bool:

@@ -14,6 +14,7 @@ from django.db import close_old_connections, transaction
 from django.db.models import QuerySet
 
 T = TypeVar("T")
+ResultT = TypeVar("ResultT")
 
 _logger = logging.getLogger("dashboard.worker")
 
@@ -56,12 +57,14 @@ def work_through(
 
 def attempt_each(
     rows: Iterable[T],
-    act: Callable[[T], object],
+    act: Callable[[T], ResultT],
     record_error: Callable[[T], object] = lambda _: None,
-) -> None:
-    """Act on each row. An error on one row doesn't stop the others."""
+) -> list[ResultT]:
+    """Act on each row; return the results. An error on one row doesn't stop the others."""
+    results: list[ResultT] = []
     for row in rows:
-        attempt(row, act, record_error)
+        attempt(row, lambda row: results.append(act(row)), record_error)
+    return results
 
 
 def attempt(row: T, act: Callable[[T], object], record_error: Callable[[T], object]) -> None:

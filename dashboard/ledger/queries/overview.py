@@ -131,12 +131,13 @@ def _audience_counts(since: datetime, viewer_id: int) -> "QuerySet[AudienceRecor
         "first_seen": is_new,
         "changed": Q(changed_at__gt=since) & ~is_new & not_own,
     }
-    every = AudienceRecord.objects.order_by()
+    audiences = AudienceRecord.objects.order_by()
     counts = {
-        name: Subquery(every.filter(so).values(count=ROW_COUNT)) for name, so in counted.items()
+        name: Subquery(audiences.filter(condition).values(count=ROW_COUNT))
+        for name, condition in counted.items()
     }
     counts["went_live"] = Subquery(_went_live(since, viewer_id).values(count=ROW_COUNT))
-    return every.order_by("pk").annotate(**counts).values_list(*counts)[:1]
+    return audiences.order_by("pk").annotate(**counts).values_list(*counts)[:1]
 
 
 def went_live(since: datetime, viewer: User) -> QuerySet[Publication]:
