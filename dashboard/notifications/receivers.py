@@ -6,6 +6,7 @@ recorded. So a receiver writes no foreign keys: PostgreSQL checks those only at 
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.db import transaction
@@ -121,13 +122,12 @@ def on_item_ended_badly(item: ReleaseItem, **_: Any) -> None:
     record_event(
         kind,
         f"item:{item.pk}:{item.state}:{digest_of(item.operation_key)}",
-        Subject(
-            _release_path(release),
+        replace(
+            _release_subject(release),
             page_id=item.page_id,
             audience_id=item.audience_id,
             version_id=item.version_id,
             operation_key=item.operation_key,
-            release_id=release.pk,
         ),
         {
             "doing": f"{doing} version {item.version_number} of {item.audience_name}",
@@ -146,16 +146,11 @@ def on_item_ended_badly(item: ReleaseItem, **_: Any) -> None:
 @transaction.atomic
 def on_version_rejected(decision: ReviewDecision, **_: Any) -> None:
     """Notify of a rejection after NOTICE_AFTER, as it may be undone before."""
-    ids = (decision.page_id, decision.audience_id)
-    record = audience_last_known(*ids)
+    record = audience_last_known(decision.page_id, decision.audience_id)
     record_event(
         "version_rejected",
         _key_of(decision),
-        Subject(
-            reverse("audience-detail", args=ids),
-            *ids,
-            version_id=decision.version_id,
-        ),
+        _version_subject(decision.page_id, decision.audience_id, decision.version_id),
         {
             "actor": decision.user_name,
             "version": decision.version_number,
@@ -186,7 +181,7 @@ def on_release_finished(release: Release, **_: Any) -> None:
     record_event(
         "release_failed" if is_failed else "release_finished",
         f"release:{release.pk}:finished:{release.finished_at:%Y%m%d%H%M%S%f}",
-        Subject(_release_path(release), release_id=release.pk),
+        _release_subject(release),
         {
             "release": release.name,
             "counts": ", ".join(counts) or "no versions",
@@ -208,7 +203,7 @@ def on_release_held(release: Release, **_: Any) -> None:
     record_event(
         "release_held",
         f"release:{release.pk}:held:{release.held_at:%Y%m%d%H%M%S%f}",
-        Subject(_release_path(release), release_id=release.pk),
+        _release_subject(release),
         {
             "release": release.name,
             "reason": kind.label[0].lower() + kind.label[1:],
@@ -224,7 +219,7 @@ def record_missed_schedule(release: Release) -> None:
     record_event(
         "schedule_missed",
         f"release:{release.pk}:missed:{due_at:%Y%m%d%H%M%S}" if due_at else f"{release.pk}:missed",
-        Subject(_release_path(release), release_id=release.pk),
+        _release_subject(release),
         {
             "release": release.name,
             "due": due or f"{due_at:%Y-%m-%d %H:%M} UTC",
@@ -307,7 +302,7 @@ def on_emergency(operation: Operation, **_: Any) -> None:
     title = f"version {operation.version_number} of {operation.target_name}"
     if release:
         key = f"release:{release.pk}:emergency:{release.decided_at:%Y%m%d%H%M%S%f}"
-        subject, title = Subject(_release_path(release), release_id=release.pk), release.name
+        subject, title = _release_subject(release), release.name
     record_event(
         "emergency_publish",
         key,
@@ -321,12 +316,7 @@ def on_published_outside(publications: Sequence[Publication], **_: Any) -> None:
     drafts = []
     for publication in publications:
         page_id, audience_id = publication.page_id, publication.audience_id
-        subject = Subject(
-            reverse("audience-detail", args=[page_id, audience_id]),
-            page_id=page_id,
-            audience_id=audience_id,
-            version_id=publication.version_id,
-        )
+        subject = _version_subject(page_id, audience_id, publication.version_id)
         facts = {
             "version": publication.version_number,
             "audience": publication.audience_name or audience_id,
@@ -389,8 +379,13 @@ def _by(by_program: str) -> dict[str, str]:
     return {"by": f" {by_program}"} if by_program else {}
 
 
-def _release_path(release: Release) -> str:
-    return reverse("release-detail", args=[release.pk])
+def _release_subject(release: Release) -> Subject:
+    return Subject(reverse("release-detail", args=[release.pk]), release_id=release.pk)
+
+
+def _version_subject(page_id: str, audience_id: str, version_id: str) -> Subject:
+    path = reverse("audience-detail", args=[page_id, audience_id])
+    return Subject(path, page_id=page_id, audience_id=audience_id, version_id=version_id)
 
 
 def _approval_subject(approval: ApprovalRequest) -> Subject:

@@ -110,7 +110,6 @@ def page_verdict(
 
 
 def page_identity(body_sent: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-    """Return the fields of a create request that identify its page."""
     return body_sent.get("name"), body_sent.get("brandId"), body_sent.get("pageContext")
 
 

@@ -38,7 +38,6 @@ class ScheduledMoment:
 
     @property
     def known_zone(self) -> tzinfo:
-        """Its zone, or UTC if this machine doesn't know it."""
         return _find_zone(self.zone) or UTC
 
     @property
