@@ -256,6 +256,5 @@ def _record_review(
     review = ItemReview(
         draft, live, draft, page_status="published", is_archived=False, pending_change_ids=[]
     )
-    item.version_id = version.version_id
     for name, value in review_columns(item, review).items():
         setattr(item, name, value)

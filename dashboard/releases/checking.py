@@ -39,6 +39,7 @@ from dashboard.operations.publish_preflight import (
 from dashboard.operations.publish_review import read_and_record_page, read_pending_changes
 from dashboard.releases.drafting import CHECKED_STATES
 from dashboard.releases.models import ItemState, Release, ReleaseItem, change
+from dashboard.releases.planning import version_columns
 from dashboard.releases.reviewing import ItemReview, changes_since, review_item, stopped_review
 from dashboard.review.decisions import rejections
 from dashboard.review.verdicts import verdicts_of
@@ -288,12 +289,7 @@ def review_columns(item: ReleaseItem, review: ItemReview) -> dict[str, Any]:
     live = review.live
     # A version that can't be found stays as it was reviewed.
     version = review.version or item.version
-    columns: dict[str, Any] = {
-        "version_number": version.version_number,
-        "version_body": version.to_json(),
-        "live_body": live.to_json() if live else "",
-        "live_version_id": live.version_id if live else "",
-        "live_version_number": live.version_number if live else None,
+    columns = version_columns(version, live) | {
         "page_status": review.page_status,
         "pending_change_ids": review.pending_change_ids,
         "findings": [asdict(finding) for finding in review.findings],

@@ -32,7 +32,7 @@ from dashboard.releases.planning import (
     latest_versions,
     planned_version,
     require_audiences,
-    version_fields,
+    version_columns,
 )
 from dashboard.texts import storage_problem
 
@@ -187,9 +187,10 @@ def choose_version(item: ReleaseItem, version_id: str) -> None:
     planned = planned_version(PublishTarget(item.page_id, item.audience_id, version_id))
     with _edit(item.release, ReleaseState.HELD):
         _reload_unsent(item)
-        for name, value in (version_fields(planned) | _UNCHECKED).items():
+        columns = version_columns(planned.version, planned.live) | _UNCHECKED
+        for name, value in columns.items():
             setattr(item, name, value)
-        item.save(update_fields=[*version_fields(planned), *_UNCHECKED])
+        item.save(update_fields=columns.keys())
         _follow_items(item.release)
         request_check(item.release)
 
@@ -321,7 +322,7 @@ def _insert_items(
             audience_id=item.audience_id,
             audience_name=item.audience_name,
             page_name=names.get(item.page_id) or item.page_id,
-            **version_fields(item),
+            **version_columns(item.version, item.live),
         )
         for position, item in enumerate(planned, start=first_position)
     )

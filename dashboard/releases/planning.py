@@ -122,12 +122,11 @@ def planned_version(target: PublishTarget) -> PlannedVersion:
     return PlannedVersion(target.page_id, target.audience_id, name, version, live)
 
 
-def version_fields(planned: PlannedVersion) -> dict[str, object]:
-    live = planned.live
+def version_columns(version: AudienceVersion, live: AudienceVersion | None) -> dict[str, Any]:
     return {
-        "version_id": planned.version.version_id,
-        "version_number": planned.version.version_number,
-        "version_body": planned.version.to_json(),
+        "version_id": version.version_id,
+        "version_number": version.version_number,
+        "version_body": version.to_json(),
         "live_body": live.to_json() if live else "",
         "live_version_id": live.version_id if live else "",
         "live_version_number": live.version_number if live else None,
