@@ -10,15 +10,12 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
 
+from dashboard.accounts.models import SignInEvent
 from dashboard.accounts.overview import list_sign_in_summaries, unreadable_second_factors
 from dashboard.accounts.permissions import MANAGE_PEOPLE, AuthenticatedRequest, View, requires
 from dashboard.accounts.second_factor.policy import reset_second_factor, set_up_url
 from dashboard.accounts.sessions import has_shown_second_factor, stay_signed_in
-from dashboard.accounts.sign_in import (
-    get_sign_in_policy,
-    list_sign_in_events,
-    require_second_factor_for_publishers,
-)
+from dashboard.accounts.sign_in import get_sign_in_policy, require_second_factor_for_publishers
 from dashboard.accounts.single_sign_on.policy import organisation_name
 from dashboard.ledger.models.operations import actor_name
 
@@ -40,7 +37,7 @@ def sign_in_policy_page(request: AuthenticatedRequest) -> HttpResponse:
         "policy": get_sign_in_policy(),
         "users": list_sign_in_summaries(),
         "unreadable": unreadable_second_factors(),
-        "events": list_sign_in_events()[:MAX_EVENTS],
+        "events": SignInEvent.objects.all()[:MAX_EVENTS],
         "organisation": organisation_name(),
     }
     return render(request, "accounts/policy.html", context)

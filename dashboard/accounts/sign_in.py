@@ -13,7 +13,7 @@ from axes.models import AccessAttempt
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import QuerySet, Sum
+from django.db.models import Sum
 from django.http import HttpRequest
 
 from dashboard import clock
@@ -53,10 +53,6 @@ def record_sign_in_event(
         user=user,
         username=user.get_username() if user else "",
     )
-
-
-def list_sign_in_events() -> QuerySet[SignInEvent]:
-    return SignInEvent.objects.all()
 
 
 def last_sign_out_id(user: User) -> int:
