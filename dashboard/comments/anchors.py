@@ -11,13 +11,7 @@ from enum import StrEnum
 from hashlib import blake2b
 from itertools import accumulate, takewhile
 
-from dashboard.word_alignment import (
-    UNITS,
-    DiffGranularity,
-    Unit,
-    matching_blocks,
-    split_units,
-)
+from dashboard.word_alignment import UNITS, DiffGranularity, Unit, matching_blocks, split_units
 
 MAX_QUOTE = 300
 """Maximum length in characters. Source: our choice."""

@@ -31,8 +31,15 @@ from dashboard.releases.decisions import (
 )
 from dashboard.releases.drafting import decide, state_sentence
 from dashboard.releases.errors import ReleaseError
-from dashboard.releases.holding import NOT_SENT, hold
-from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseItem, ReleaseState
+from dashboard.releases.holding import hold
+from dashboard.releases.models import (
+    NOT_SENT,
+    HoldKind,
+    ItemState,
+    Release,
+    ReleaseItem,
+    ReleaseState,
+)
 from dashboard.releases.reviewing import ItemReview, board_digest, compare_review
 from dashboard.releases.schedules import ScheduledMoment
 

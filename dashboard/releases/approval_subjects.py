@@ -20,12 +20,11 @@ from dashboard.approvals.rule import (
 )
 from dashboard.ledger.operations import Clearance
 from dashboard.operations.publish_review import content_digest
-from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
+from dashboard.releases.models import LEFT_TO_SEND, ItemState, Release, ReleaseItem, ReleaseState
 from dashboard.releases.reviewing import light_items
 
 LEFT_OUT = (ItemState.HELD, ItemState.CANCELED)
 """States of items that the approval doesn't cover."""
-UNSENT = (ItemState.WAITING, ItemState.HELD)
 OTHER_TIME = "It was approved for another time. Sending it at this one needs another approval."
 OTHER_OPTION = (
     "It was approved with another choice for versions that change. It needs another approval."
@@ -111,7 +110,7 @@ def _moment_in_words(due_at: str | None) -> str:
 
 
 def kind_of(release: Release) -> ApprovalKind:
-    unsent = release.items.filter(state__in=UNSENT)
+    unsent = release.items.filter(state__in=LEFT_TO_SEND)
     kinds = {publish_kind(item.version, item.live_version) for item in unsent}
     return ApprovalKind.ROLL_BACK if kinds == {ApprovalKind.ROLL_BACK} else ApprovalKind.PUBLISH
 
@@ -121,7 +120,7 @@ def needs_approval(release: Release, rule: ApprovalRule | None = None) -> bool:
     rule = rule or current_rule()
     if rule.covers_publishing == rule.covers_rollbacks:
         return rule.covers_publishing
-    unsent = release.items.filter(state__in=UNSENT)
+    unsent = release.items.filter(state__in=LEFT_TO_SEND)
     return any(rule.covers(publish_kind(item.version, item.live_version)) for item in unsent)
 
 

@@ -38,7 +38,7 @@ from dashboard.operations.publish_preflight import (
 )
 from dashboard.operations.publish_review import read_and_record_page, read_pending_changes
 from dashboard.releases.drafting import CHECKED_STATES
-from dashboard.releases.models import ItemState, Release, ReleaseItem, change
+from dashboard.releases.models import LEFT_TO_SEND, ItemState, Release, ReleaseItem, change
 from dashboard.releases.planning import version_columns
 from dashboard.releases.reviewing import ItemReview, changes_since, review_item, stopped_review
 from dashboard.review.decisions import rejections
@@ -70,7 +70,7 @@ def check_release(release: Release, claim: Claim[Release] | None = None) -> None
     """
     on_progress = claim.renew if claim else lambda: None
     progress = _Progress(on_progress)
-    items = list(release.items.filter(state__in=(ItemState.WAITING, ItemState.HELD)))
+    items = list(release.items.filter(state__in=LEFT_TO_SEND))
     read_at = clock.now()
     reviews = read_items(items, on_progress)
     columns = {}
@@ -86,7 +86,7 @@ def check_release(release: Release, claim: Claim[Release] | None = None) -> None
             same = release.items.filter(pk=item.pk, version_id=item.version_id, state=item.state)
             # A check that began later has seen more.
             same.exclude(checked_at__gt=read_at).update(**columns[item.pk])
-        unsent = release.items.filter(state__in=(ItemState.WAITING, ItemState.HELD))
+        unsent = release.items.filter(state__in=LEFT_TO_SEND)
         change(release, needs_check=unsent.filter(digest="").exists())
 
 

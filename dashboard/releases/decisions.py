@@ -16,7 +16,6 @@ from dashboard.approvals.models import ApprovalRequest, RequestState
 from dashboard.approvals.requests import ApprovalError, end_request, valid_emergency_reason
 from dashboard.ledger.models.operations import actor_name
 from dashboard.releases.approval_subjects import (
-    UNSENT,
     Plan,
     needs_approval,
     release_refusal,
@@ -26,6 +25,8 @@ from dashboard.releases.approval_subjects import (
 from dashboard.releases.drafting import decide, request_check
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import (
+    LEFT_TO_SEND,
+    NOT_SENT,
     ItemState,
     Release,
     ReleaseItem,
@@ -195,7 +196,7 @@ def cancel(release: Release, user: User) -> None:
     with decide(release, *_CANCELABLE):
         canceled = f"{actor_name(user)} canceled the release."
         end_request(release.approval, RequestState.WITHDRAWN, canceled)
-        unsent = release.items.filter(state__in=UNSENT)
+        unsent = release.items.filter(state__in=LEFT_TO_SEND)
         reason = f"Canceled by {actor_name(user)}."
         unsent.update(state=ItemState.CANCELED, reason=reason, settled_at=clock.now())
         _end(release)
@@ -210,7 +211,7 @@ _CANCELABLE = (
 def skip_item(item: ReleaseItem, user: User) -> None:
     release = item.release
     with decide(release, ReleaseState.HELD):
-        unsent = release.items.filter(state__in=UNSENT)
+        unsent = release.items.filter(state__in=LEFT_TO_SEND)
         skipped = unsent.filter(pk=item.pk).update(
             state=ItemState.CANCELED,
             reason=f"Skipped by {actor_name(user)}.",
@@ -245,7 +246,7 @@ def skip_live(held: QuerySet[ReleaseItem]) -> None:
             )
             if skipped:
                 add_to_feed(release_id)
-            unsent = ReleaseItem.objects.filter(release=release_id, state__in=UNSENT)
+            unsent = ReleaseItem.objects.filter(release=release_id, state__in=LEFT_TO_SEND)
             if skipped and release and release.state == ReleaseState.HELD and not unsent.exists():
                 _end(release)
 
@@ -276,8 +277,7 @@ def confirm(release: Release, entered_count: str, displayed_digest: str) -> None
 
 def require_unsent(release: Release) -> None:
     """Raise ReleaseError if any item was sent, because the rest can't be scheduled."""
-    unsent = (ItemState.WAITING, ItemState.HELD, ItemState.CANCELED)
-    if release.items.exclude(state__in=unsent).exists():
+    if release.items.exclude(state__in=NOT_SENT).exists():
         raise ReleaseError("Some versions were already sent, so the rest can’t be scheduled.")
 
 

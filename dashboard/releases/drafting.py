@@ -17,9 +17,9 @@ from dashboard.ledger.queries.pages import page_names
 from dashboard.operations.checking import PublishTarget
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import (
+    LEFT_TO_SEND,
     MAX_NAME,
     MAX_NOTE,
-    ItemState,
     Release,
     ReleaseItem,
     ReleaseState,
@@ -279,7 +279,7 @@ def _reload_unsent(item: ReleaseItem) -> None:
         item.refresh_from_db(fields=_CHANGED_BY_OTHERS)
     except ReleaseItem.DoesNotExist as error:
         raise _removed() from error
-    if item.state not in (ItemState.WAITING, ItemState.HELD):
+    if item.state not in LEFT_TO_SEND:
         raise ReleaseError(f"Version {item.version_number} can’t be changed: it was already sent.")
 
 

@@ -15,6 +15,7 @@ from dashboard.ledger.models import Attempt
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.releases.approval_subjects import release_refusal
 from dashboard.releases.models import (
+    NOT_SENT,
     HoldKind,
     ItemState,
     Release,
@@ -37,7 +38,6 @@ FAILED = "Pressroom failed unexpectedly at this release. The error was logged."
 
 ACTIVE = (ReleaseState.WAITING_FOR_APPROVAL, ReleaseState.SCHEDULED, ReleaseState.RUNNING)
 """States in which a worker sends versions, or will, without another decision of the owner."""
-NOT_SENT = (ItemState.WAITING, ItemState.HELD, ItemState.CANCELED)
 
 
 def reason_to_hold(release: Release) -> tuple[HoldKind, str] | None:

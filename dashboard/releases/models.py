@@ -66,6 +66,10 @@ ENDED = (
 """States of items that need no more work."""
 
 
+LEFT_TO_SEND = (ItemState.WAITING, ItemState.HELD)
+NOT_SENT = (*LEFT_TO_SEND, ItemState.CANCELED)
+
+
 class ListedReleases(models.Manager["Release"]):
     def get_queryset(self) -> "models.QuerySet[Release]":
         return super().get_queryset().filter(is_provisional=False)
