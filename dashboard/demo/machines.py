@@ -1,6 +1,7 @@
 """An agent's request that waits for approval, and a token to try the API with."""
 
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.contrib.auth.models import User
 
@@ -14,6 +15,7 @@ from dashboard.machine.tokens import Caller, issue, revoke
 from dashboard.releases.models import ReleaseItem
 
 TRIED_NAME = "demo"
+_issue = partial(issue, scopes=["read", "request"], page_ids=None, days=30, is_service=False)
 
 
 def add_agent_request(now: datetime, owner: User) -> None:
@@ -27,7 +29,7 @@ def add_agent_request(now: datetime, owner: User) -> None:
     texts = TEXTS["machine"]
     with at(requested_at):
         key = "demo-agent"
-        _issue(owner, key, texts["token"], ["read", "request"], is_agent=True)
+        _issue(owner, form_key=key, name=texts["token"], is_agent=True)
         caller = Caller(MachineToken.objects.get(form_key=key), owner, texts["client"])
         version = VersionToPlan(
             page_id=record.page_id, audience_id=record.audience_id, version_id=""
@@ -39,19 +41,5 @@ def add_agent_request(now: datetime, owner: User) -> None:
 def token_to_try(owner: User, now: datetime) -> str:
     """Return a new token that can read and request. Revokes the token of an earlier start."""
     revoke(MachineToken.objects.filter(owner=owner, name=TRIED_NAME), owner)
-    return _issue(owner, f"demo-{now:%Y%m%d%H%M%S%f}", TRIED_NAME, ["read", "request"])
-
-
-def _issue(
-    owner: User, form_key: str, name: str, scopes: list[str], *, is_agent: bool = False
-) -> str:
-    return issue(
-        owner,
-        form_key=form_key,
-        name=name,
-        scopes=scopes,
-        page_ids=None,
-        days=30,
-        is_agent=is_agent,
-        is_service=False,
-    )
+    form_key = f"demo-{now:%Y%m%d%H%M%S%f}"
+    return _issue(owner, form_key=form_key, name=TRIED_NAME, is_agent=False)
