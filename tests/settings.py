@@ -29,5 +29,6 @@ STORAGES = {
 }
 # Static files are served from their sources, without collectstatic.
 STATIC_ROOT = None  # type: ignore[assignment]
+CACHES = {"default": {"BACKEND": "tests.support.lasting_cache.LastingCache"}}
 # Fails a test if a page contains a key.
 MIDDLEWARE = ["tests.support.secrets_watch.secret_check_middleware", *MIDDLEWARE]  # noqa: F405

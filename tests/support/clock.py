@@ -24,9 +24,9 @@ class Clock:
 
 
 def advanced_by_hand(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Replace `time.monotonic` by a clock that the test can advance, for the rest of the test."""
-    clock, real = Clock(), time.monotonic
-    monkeypatch.setattr(time, "monotonic", lambda: real() + clock.ahead_s)
+    """Replace `time.monotonic` by a clock that only the test advances, for the rest of the test."""
+    clock, start = Clock(), time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: start + clock.ahead_s)
     return clock
 
 
