@@ -61,7 +61,6 @@ def _older_in_flight(head: AudienceHead, now: datetime) -> AudienceVersion | Non
 
 
 def any_moving(rows: Iterable[AudienceRow]) -> bool:
-    """Return whether any row is moving."""
     now = clock.now()
     return any(is_moving(row, now=now) for row in rows)
 

@@ -50,7 +50,6 @@ class MatchedChange:
     fields: tuple[str, ...] = ()
     """Fields that the change may belong to; several if they have the same text."""
     is_part: bool = False
-    """Whether the text is only part of the field."""
     unreadable: Sequence[UnreadableValue] = ()
 
     @property

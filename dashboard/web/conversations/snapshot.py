@@ -22,10 +22,8 @@ class ConversationSnapshot:
     """The number of messages when the page was opened."""
     messages: str
     pending: str
-    """The hash of the pending changes."""
     context: str
     line: str
-    """The hash of the published line."""
     moved: bool = False
     """Whether the published line has moved. The page keeps showing it at its old place."""
     failed: bool = False

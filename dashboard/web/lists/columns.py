@@ -24,7 +24,6 @@ class Column:
     sort: str = ""
     """Order after the first click, such as `-updated`; "" if the column doesn't sort."""
     classes: str = ""
-    """CSS classes of the heading."""
     value: str | Callable[[Any], object] | None = None
     """Value in the export, as in `Cell`; None leaves the column out."""
     heading: str = ""

@@ -90,7 +90,6 @@ class ListViews:
 
     @property
     def is_changed(self) -> bool:
-        """Whether the list differs from the current view."""
         return self.current is not None and self.current.query != self.query
 
     @property

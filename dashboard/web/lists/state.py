@@ -149,7 +149,6 @@ class ListState:
 
     @property
     def condition(self) -> Q:
-        """The combined condition of the filters."""
         return reduce(
             and_,
             (list_filter.condition(values) for list_filter, values in self.chosen.items()),
@@ -157,7 +156,6 @@ class ListState:
         )
 
     def find(self) -> QuerySet[Any]:
-        """Return the matching rows of the ledger."""
         return self.definition.find(self)
 
     def page_of(self, rows: QuerySet[RowT]) -> tuple[list[RowT], int | None]:
@@ -205,7 +203,6 @@ class ListState:
 
     @property
     def chips(self) -> list[Chip]:
-        """The active filters, each with the URL that removes it."""
         chips = []
         for list_filter, values in self.chosen.items():
             for value in values:

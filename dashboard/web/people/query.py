@@ -79,7 +79,6 @@ class PeopleQuery:
     back: tuple[PageCursor, ...] = ()
     """Starts of the earlier pages, nearest last. Distant ones are left out."""
     person: str = ""
-    """Id of the open person."""
     row: int = 0
     """Row of an open person without an id, counted from 1."""
 

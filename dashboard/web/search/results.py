@@ -127,7 +127,6 @@ def all_hits(kind: str, words: str, start: int) -> ResultPage:
 
 
 def initial_groups(request: Request) -> list[ResultGroup]:
-    """Return the groups shown before anything is typed."""
     pins = get_preferences(request.user).pins
     unpinned = [visit for visit in recent_visits(request) if visit not in pins]
     groups = [

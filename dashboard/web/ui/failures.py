@@ -22,7 +22,6 @@ class Failure:
     way: str = ""
     """Page that helps, if any."""
     operation_key: str = ""
-    """Key of the operation to link to, if any."""
 
 
 def explain(error: APIError) -> Failure:
