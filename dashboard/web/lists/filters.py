@@ -25,11 +25,6 @@ class FilterOption:
     """Number of items with this value under the other filters; None if not counted."""
     is_chosen: bool
 
-    @property
-    def is_not_given(self) -> bool:
-        """Whether the option selects items without a value."""
-        return self.value == NOT_GIVEN
-
 
 @dataclass(frozen=True, eq=False)
 class Filter:
@@ -102,7 +97,6 @@ class Choice(Filter):
     find: Callable[[list[str]], Collection[str]] | None = None
     """Returns which of the given other values exist. Called only if there are any."""
     label_of: Callable[[str], str] = str
-    """Returns the label of a value."""
     badge_of: Callable[[str], str] | None = None
     """Returns the badge of a value, for a menu."""
     icon: str = "filter"
@@ -111,7 +105,6 @@ class Choice(Filter):
     """Label of the option that chooses no value."""
 
     def parse(self, params: QueryDict) -> tuple[str, ...]:
-        """Return the chosen values, without those that can't exist."""
         texts = self.texts(params)
         if self.is_open or self.find:
             return texts
