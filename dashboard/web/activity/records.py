@@ -4,7 +4,7 @@ The operations of a release are one entry, in the place of the newest of them.
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -221,18 +221,6 @@ def _seconds(record: OperationRecord) -> float | None:
     return None if record.duration is None else round(record.duration.total_seconds(), 3)
 
 
-def _of_last(field: str) -> Callable[[OperationRecord], object]:
-    return lambda record: getattr(record.last, field) if record.last else None
-
-
-def _of_release(field: str) -> Callable[[OperationRecord], object]:
-    return lambda record: getattr(record.release, field) if record.release else None
-
-
-def _of_approval(field: str) -> Callable[[OperationRecord], object]:
-    return lambda record: getattr(record.operation.approval, field, None)
-
-
 def _json(body: object) -> str:
     return "" if body is None else json.dumps(body, ensure_ascii=False)
 
@@ -256,16 +244,16 @@ EXPORT = (
     Cell("subscription ID", "operation.subscription_id"),
     Cell("attempts", lambda record: len(record.attempts)),
     Cell("duration (s)", _seconds),
-    Cell("status code", _of_last("status_code")),
-    Cell("message", _of_last("message")),
+    Cell("status code", "last.status_code"),
+    Cell("message", "last.message"),
     Cell("last check", "operation.check_result"),
     Cell("request body", lambda record: _json(record.body)),
     Cell("response body", lambda record: record.response_text(record.last)),
     Cell("attempt log", lambda record: "; ".join(map(_attempt_text, record.attempts))),
-    Cell("release", _of_release("name")),
-    Cell("release ID", _of_release("pk")),
-    Cell("release note", _of_release("note")),
-    Cell("approved by", _of_approval("decided_by_name")),
-    Cell("approval ID", _of_approval("pk")),
+    Cell("release", "release.name"),
+    Cell("release ID", "release.pk"),
+    Cell("release note", "release.note"),
+    Cell("approved by", "operation.approval.decided_by_name"),
+    Cell("approval ID", "operation.approval.pk"),
     Cell("reason without approval", "operation.emergency_reason"),
 )

@@ -5,9 +5,8 @@ from functools import partial
 from typing import NamedTuple
 
 from django.contrib.auth.models import User
-from django.utils.safestring import SafeString
 
-from dashboard.contract.audiences import AudienceVersion, VersionStatus
+from dashboard.contract.audiences import VersionStatus
 from dashboard.contract.wire import MAX_IDENTIFIER_BYTES
 from dashboard.ledger.models import AudienceRecord, PageRecord
 from dashboard.ledger.models.objects import LIVE, NOTHING_LIVE, LiveStatus
@@ -39,26 +38,13 @@ from dashboard.web.ui.csv import Cell, date_of
 from dashboard.web.ui.markup import status_badge
 
 
-def _latest_status_badge(status: str) -> SafeString | str:
-    is_none = status == NOT_GIVEN
-    return latest_status_label(status) if is_none else status_badge(state_of_status(status))
-
-
 class ExportedAudience(NamedTuple):
     record: ListedColumns
     state: AudienceState
 
 
-def _number(version: AudienceVersion | None) -> int | None:
-    return version.version_number if version else None
-
-
 def _latest_status(state: AudienceState) -> str | None:
     return state_label(state.state_of(state.latest)) if state.latest else None
-
-
-def _live_status(row: ExportedAudience) -> str:
-    return live_status_label(row.record.live_status)
 
 
 def _agent(row: ExportedAudience) -> str | None:
@@ -89,7 +75,11 @@ LATEST_STATUS = Choice(
     others=[NOT_GIVEN],
     find=partial(existing_values, AudienceRecord, "latest_status"),
     label_of=latest_status_label,
-    badge_of=_latest_status_badge,
+    badge_of=lambda status: (
+        latest_status_label(status)
+        if status == NOT_GIVEN
+        else status_badge(state_of_status(status))
+    ),
     chip_label="Latest",
 )
 AGENT = Choice(
@@ -118,9 +108,12 @@ AUDIENCES = ListDefinition(
     columns=Columns(
         (
             Column("name", "Audience", sort="name", heading="Name", value="state.audience.name"),
-            Column("latest", "Latest version", value=lambda row: _number(row.state.latest)),
-            Column("live", "Live version", sort="-live", value=lambda row: _number(row.state.live)),
-            Column("status", "Live status", value=_live_status),
+            Column("latest", "Latest version", value="state.latest.version_number"),
+            Column("live", "Live version", sort="-live", value="state.live.version_number"),
+            Column(
+                *("status", "Live status"),
+                value=lambda row: live_status_label(row.record.live_status),
+            ),
             Column("agent", "New page agent", classes="hide-when-medium", value=_agent),
             Column("assignee", "Assignee", value="record.assignee_name"),
             Column("updated", "Updated", "-updated", "numeric", value="record.updated_at"),

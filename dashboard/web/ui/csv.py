@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
-from operator import attrgetter
 from typing import Any
 
 from django.http import StreamingHttpResponse
@@ -24,8 +23,16 @@ class Cell:
     """Attribute of the row, such as `audience.name`, or function of the row."""
 
     def of(self, row: object) -> object:
-        value = attrgetter(self.value)(row) if isinstance(self.value, str) else self.value(row)
+        value = _value_at(row, self.value) if isinstance(self.value, str) else self.value(row)
         return value.isoformat(timespec="seconds") if isinstance(value, datetime) else value
+
+
+def _value_at(row: object, path: str) -> object:
+    """Return the value of an attribute; None if an object on the way to it is None."""
+    value = row
+    for name in path.split("."):
+        value = None if value is None else getattr(value, name)
+    return value
 
 
 class _Echo:
@@ -58,7 +65,7 @@ def date_of(attribute: str) -> Callable[[object], object]:
     """Return a function for `Cell.value` that reads a date text; other text stays unchanged."""
 
     def date_or_text(row: object) -> object:
-        text = attrgetter(attribute)(row)
+        text: Any = _value_at(row, attribute)
         return read_date(text) or text
 
     return date_or_text
