@@ -22,7 +22,7 @@ from dashboard.operations.resending import (
     review_again,
 )
 from dashboard.web.activity.records import for_records, record_of
-from dashboard.web.publishing.dialog import confirm_resend, publish_url, show_publish
+from dashboard.web.publishing.dialog import NOT_RESENT, publish_url, show_publish, show_review
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 
 RIGHTS = {
@@ -98,7 +98,7 @@ def _retry_publish(request: Request, operation: Operation) -> HttpResponse:
         or submit_problem(review, entered_number)
     )
     if operation.is_open and needs_confirmation:
-        return confirm_resend(request, review)
+        return show_review(request, review, is_retry=True, problem=NOT_RESENT, status=422)
     sent = resend_publish(operation, review, actor=request.user)
     return _redirect_back(request, sent)
 

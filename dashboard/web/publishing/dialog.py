@@ -9,7 +9,7 @@ from datetime import timedelta
 from functools import wraps
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -81,6 +81,8 @@ def show_review(
     entered_number: str = "",
     status: int = 200,
 ) -> HttpResponse:
+    # A number that was typed for one risk doesn't confirm another.
+    entered_number = "" if problem in (OUT_OF_DATE, CHANGED) else entered_number
     is_needed = review.needs_approval
     if form is None or (form.is_now and is_needed):
         initial = ScheduleForm.initial(needs_approval=is_needed)
@@ -96,11 +98,6 @@ def show_review(
         "entered_number": entered_number,
     }
     return render_dialog(request, review.target, context, status=status)
-
-
-def confirm_resend(request: Request, review: PublishReview) -> HttpResponse:
-    """Ask for confirmation of a retry whose earlier outcome is unknown, with the findings."""
-    return show_review(request, review, is_retry=True, problem=NOT_RESENT, status=422)
 
 
 def review_rollback(request: Request, target: PublishTarget) -> PublishReview:
@@ -316,6 +313,14 @@ def chosen(choice: str) -> Callable[[View], View]:
         return guarded
 
     return decorate
+
+
+def recorded_publish(request: Request, target: PublishTarget) -> Operation:
+    """Return the publish that `?operation=` names. Raises Http404."""
+    operation = find_publish(target, request.GET.get("operation", ""))
+    if operation is None:
+        raise Http404
+    return operation
 
 
 def read_again(_: Request, target: PublishTarget) -> PublishReview:

@@ -17,10 +17,8 @@ from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import Release, ReleaseItem
 from dashboard.releases.scheduling import request_version, schedule_version
 from dashboard.web.publishing.dialog import (
-    CHANGED,
     NEEDS_APPROVAL,
     NOT_READ,
-    OUT_OF_DATE,
     chosen,
     render_dialog,
     reviewed_again,
@@ -87,8 +85,6 @@ def _make_release(
         or submit_problem(review, entered_number)
     )
     if problem or (form.is_later and form.moment is None):
-        # A number that was typed for one risk doesn't confirm another.
-        entered_number = "" if problem in (OUT_OF_DATE, CHANGED) else entered_number
         return show_review(
             request, review, form=form, problem=problem, entered_number=entered_number, status=422
         )

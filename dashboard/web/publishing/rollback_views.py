@@ -1,6 +1,6 @@
 """Roll back to a version that was live before, or request approval for it."""
 
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -11,7 +11,6 @@ from dashboard.ledger.models import Operation
 from dashboard.operations.checking import PublishTarget
 from dashboard.operations.publish import (
     OvertakenError,
-    find_publish,
     publish_in_progress,
     publish_reviewed,
     record_not_sent,
@@ -27,6 +26,7 @@ from dashboard.web.publishing.dialog import (
     emergency_reason,
     note_problem,
     publish_url,
+    recorded_publish,
     review_rollback,
     reviewed_again,
     show_publish,
@@ -64,9 +64,7 @@ def progress(request: Request, page_id: str, audience_id: str, version_id: str) 
     A failed rollback is shown as a form to try again, for users who may publish.
     """
     target = PublishTarget(page_id, audience_id, version_id)
-    operation = find_publish(target, request.GET.get("operation", ""))
-    if operation is None:
-        raise Http404
+    operation = recorded_publish(request, target)
     if not operation.has_no_effect:
         return show_publish(request, operation)
     demand(request, PUBLISH)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -12,7 +12,6 @@ from dashboard.ledger.operations import publish_key
 from dashboard.operations.checking import PublishTarget
 from dashboard.operations.publish import (
     OvertakenError,
-    find_publish,
     publish_in_progress,
     publish_reviewed,
     record_not_sent,
@@ -21,10 +20,10 @@ from dashboard.operations.publish import (
 from dashboard.operations.publish_review import PublishReview, review_publish
 from dashboard.web.publishing.dialog import (
     CHANGED,
-    OUT_OF_DATE,
     chosen,
     emergency_reason,
     publish_url,
+    recorded_publish,
     reviewed_again,
     show_publish,
     show_result,
@@ -61,8 +60,6 @@ def _publish_now(request: Request, review: PublishReview) -> HttpResponse:
         return _show_not_sent(request, review)
     if problem := problem or submit_problem(review, entered_number):
         form = replace(ScheduleForm.from_params(request.POST), when=NOW)
-        # A number that was typed for one risk doesn't confirm another.
-        entered_number = "" if problem in (OUT_OF_DATE, CHANGED) else entered_number
         return show_review(
             request, review, form=form, problem=problem, entered_number=entered_number, status=422
         )
@@ -90,9 +87,6 @@ def _show_not_sent(request: Request, review: PublishReview) -> HttpResponse:
 @require_safe
 def progress(request: Request, page_id: str, audience_id: str, version_id: str) -> HttpResponse:
     """Show the publish that `?operation=` names. Every user may watch it."""
-    target = PublishTarget(page_id, audience_id, version_id)
-    operation = find_publish(target, request.GET.get("operation", ""))
-    if operation is None:
-        raise Http404
+    operation = recorded_publish(request, PublishTarget(page_id, audience_id, version_id))
     is_rollback = operation.is_rollback
     return redirect(publish_url(operation)) if is_rollback else show_publish(request, operation)
