@@ -15,10 +15,11 @@ from django.utils.safestring import SafeString
 
 from dashboard.client import APIError, InvalidRequestError, NotFoundError
 from dashboard.contract.people import Person
-from dashboard.contract.resource import ListEnvelope, UnreadableValue
+from dashboard.contract.resource import ListEnvelope
 from dashboard.ledger.models import AudienceRecord
 from dashboard.ledger.queries.audiences import audiences_of_person
 from dashboard.service.reading import read_people
+from dashboard.web.lists.window import Window
 from dashboard.web.people.query import PageCursor, PeopleQuery
 from dashboard.web.ui.markup import value_or_none
 from dashboard.web.ui.match_highlighting import FoldedText, query_words, render_segments
@@ -76,36 +77,15 @@ class PersonRow:
     number: int
     """Position in the whole result, counted from 1."""
     url: str
-    """URL that opens the person."""
     marked: PersonMatch
 
 
-@dataclass(frozen=True)
-class PeopleListContext:
-    """A window of the list or of a search result."""
-
+@dataclass(frozen=True, kw_only=True)
+class PeopleWindow(Window[PersonRow]):
     query: PeopleQuery
     """Query that was read: the start of the list if the service rejected the cursor."""
-    rows: list[PersonRow]
-    loaded_count: int
-    """Number of people so far, including earlier and unreadable ones."""
-    total: int
-    unreadable: list[UnreadableValue]
-    next: PeopleQuery | None
-    is_cut: bool
-    """Whether there are more people but the service gave no new cursor."""
     is_restarted: bool
     """Whether the list was read from its start because the service rejected the cursor."""
-
-    @property
-    def before(self) -> int:
-        """Number of people before these."""
-        return self.query.at.before
-
-    @property
-    def next_count(self) -> int:
-        """Maximum number of people that "load more" adds."""
-        return min(PAGE_SIZE, max(self.total - self.loaded_count, 1))
 
 
 @dataclass(frozen=True)
@@ -120,7 +100,7 @@ class OpenPerson:
     has_more_audiences: bool = False
 
 
-def read_people_list(query: PeopleQuery) -> PeopleListContext:
+def read_people_list(query: PeopleQuery) -> PeopleWindow:
     """Read a window of the list, or the start of the list if the service rejects the cursor.
 
     Raises APIError.
@@ -133,10 +113,10 @@ def read_people_list(query: PeopleQuery) -> PeopleListContext:
     return _read(replace(query.first, person=query.person), is_restarted=True)
 
 
-def open_person(people: PeopleListContext) -> OpenPerson:
+def open_person(people: PeopleWindow) -> OpenPerson:
     """Find the open person in the list, and their audiences in the ledger. Makes one query."""
     query = people.query
-    for index, row in enumerate(people.rows):
+    for index, row in enumerate(people.items):
         is_open = (
             row.person.person_id == query.person
             if query.person
@@ -146,15 +126,15 @@ def open_person(people: PeopleListContext) -> OpenPerson:
             audiences = list(audiences_of_person(row.person.person_id or "")[: MAX_AUDIENCES + 1])
             return OpenPerson(
                 row=row,
-                previous=people.rows[index - 1] if index else None,
-                next=people.rows[index + 1] if index + 1 < len(people.rows) else None,
+                previous=people.items[index - 1] if index else None,
+                next=people.items[index + 1] if index + 1 < len(people.items) else None,
                 audiences=audiences[:MAX_AUDIENCES],
                 has_more_audiences=len(audiences) > MAX_AUDIENCES,
             )
     return OpenPerson(row=None)
 
 
-def _read(query: PeopleQuery, *, is_restarted: bool = False) -> PeopleListContext:
+def _read(query: PeopleQuery, *, is_restarted: bool = False) -> PeopleWindow:
     reading = read_people(words=query.words, cursor=query.at.cursor or None, limit=query.state.size)
     loaded_count = query.at.before + len(reading.items) + len(reading.unreadable_items)
     # A cursor that was used before would lead in a circle.
@@ -162,14 +142,14 @@ def _read(query: PeopleQuery, *, is_restarted: bool = False) -> PeopleListContex
     following = None
     if reading.has_more and reading.next_cursor and reading.next_cursor not in used:
         following = query.further(PageCursor(loaded_count, reading.next_cursor))
-    return PeopleListContext(
+    return PeopleWindow(
         query=query,
-        rows=_rows(query, reading),
-        loaded_count=loaded_count,
+        items=_rows(query, reading),
         total=reading.total_count,
-        unreadable=reading.unreadable_items,
-        next=following,
+        before=query.at.before,
+        next_url=following.url if following else "",
         is_cut=reading.has_more and following is None,
+        unreadable=reading.unreadable_items,
         is_restarted=is_restarted,
     )
 
