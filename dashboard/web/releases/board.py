@@ -103,7 +103,6 @@ class Board:
 
     @cached_property
     def held(self) -> list[BoardItem]:
-        """The held items."""
         return [entry for entry in self.entries if entry.item.state == ItemState.HELD]
 
     @cached_property
@@ -193,18 +192,14 @@ def read_board(release: Release, params: Mapping[str, str]) -> Board:
     if the release has no such item.
     """
     entries = [BoardItem(item) for item in light_items(release)]
-    return Board(release, entries, _selected(entries, params.get("item", "")))
-
-
-def _selected(entries: list[BoardItem], param: str) -> BoardItem | None:
-    if param:
+    if param := params.get("item"):
         pk = int_param(param)
         selected = next((entry for entry in entries if entry.item.pk == pk), None)
         if selected is None:
             raise Http404
-        return selected
+        return Board(release, entries, selected)
     not_reviewed = (entry for entry in entries if not entry.is_reviewed)
-    return next(not_reviewed, entries[0] if entries else None)
+    return Board(release, entries, next(not_reviewed, entries[0] if entries else None))
 
 
 @dataclass(frozen=True)

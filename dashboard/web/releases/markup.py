@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from dashboard import clock
 from dashboard.releases.models import Release
 from dashboard.releases.schedules import AmbiguousTimeError, ScheduledMoment
-from dashboard.web.ui.formats import active_formats, current_zone_name
+from dashboard.web.ui.formats import active_formats
 from dashboard.web.ui.markup import duration
 
 
@@ -76,10 +76,6 @@ def clock_time(value: datetime) -> str:
 
 def local_clock_time(value: datetime) -> str:
     return clock_time(timezone.localtime(value))
-
-
-def time_zone_name() -> str:
-    return current_zone_name()
 
 
 def time_until(value: datetime) -> str:

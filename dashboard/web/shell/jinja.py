@@ -78,7 +78,6 @@ GLOBALS = (
     releases.repeated_time_problem,
     releases.skipped_time_note,
     releases.time_until,
-    releases.time_zone_name,
     releases.unknown_zone_note,
     talk_at,
     topic,

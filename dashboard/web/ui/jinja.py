@@ -21,7 +21,7 @@ from jinja2.ext import Extension
 from dashboard import clock
 from dashboard.ledger import states
 from dashboard.texts import redact_unless
-from dashboard.web.ui import forms, highlighting, markdown, markup
+from dashboard.web.ui import formats, forms, highlighting, markdown, markup
 from dashboard.web.ui.urls import cached_reverse
 
 
@@ -126,6 +126,7 @@ GLOBALS: list[Callable[..., Any]] = [
     states.operation_state,
     static,
     url,
+    formats.current_zone_name,
     forms.form_key_input,
     markup.date_text,
     markup.optional_text,
