@@ -93,9 +93,7 @@ def page_field(request: Request) -> HttpResponse:
     nested_form, name = form.field_at(request.POST.get("left", ""))
     if nested_form is None:
         return HttpResponse(status=204)
-    field = nested_form[name]
-    context = {"field": field, "errors": field.errors}
-    return render(request, "pages/form/_field_error.html", context)
+    return render(request, "pages/create.html#field_error", {"field": nested_form[name]})
 
 
 # The signed ticket in the form replaces CSRF check and login: it names the user, unforgeably.
@@ -122,7 +120,7 @@ def page_draft(request: Request) -> HttpResponse:
         "is_signed_out": request.user.pk != ticket.user_id,
         "form": form,
     }
-    response = render(request, "pages/form/draft_saved.html", context)
+    response = render(request, "pages/create.html#draft_saved", context)
     # If the browser loads the page again, after Back or a crash, it shows the draft.
     return replace_url(response, ticket.url) if result.at else response
 

@@ -133,11 +133,6 @@ class PageForm:
         yield self.metadata
 
     def is_valid(self) -> bool:
-        self._check_rows()
-        return not self.problems
-
-    def _check_rows(self) -> None:
-        """Report too many rows, and actions that share an id, as an id names the header action."""
         for form in self.walk():
             for rows in form.row_lists:
                 if len(rows.forms) > MAX_ROWS:
@@ -145,12 +140,14 @@ class PageForm:
                         f"{rows.plural}: {number(len(rows.forms))} rows; the limit is {MAX_ROWS}."
                     )
                     self.general_errors.append(FormError(message, form.path or rows.path))
+        # An id names the header action, so actions can't share one.
         seen: dict[str, str] = {}
         for action in self.basics.rows["actions"]:
             action_id = str(action["action_id"].value()).strip()
             if action_id and action_id in seen:
                 action.add_error("action_id", f"{seen[action_id]} already uses this ID.")
             seen.setdefault(action_id, action.row_title)
+        return not self.problems
 
     def request(self) -> PageRequest:
         """Return the body to send. The form must be valid."""
