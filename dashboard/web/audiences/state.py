@@ -142,7 +142,7 @@ class AudienceState:
 
 @dataclass(frozen=True, kw_only=True)
 class AudienceHead(AudienceState):
-    """The context of `audiences/_head.html` and `audiences/_tabs.html`, as `head`."""
+    """The context of `audiences/_live_head.html` and `audiences/_tabs.html`, as `head`."""
 
     page: PageRecord | None
     """Page as last seen; None if it was never seen."""
@@ -168,7 +168,6 @@ class AudienceHead(AudienceState):
 
     @cached_property
     def rollback(self) -> Publication | None:
-        """The publication to roll back to, if any."""
         return target_in(self.publications[::-1])
 
     @property

@@ -71,7 +71,7 @@ class AudienceRow(AudienceState):
     @property
     def key(self) -> str:
         """Key of the row on its page, for an HTML id and for the URL of a poll."""
-        return short_hash(self.audience_id, size=4)
+        return hashlib.blake2b(repr(self.audience_id).encode(), digest_size=4).hexdigest()
 
     @cached_property
     def words(self) -> str:
@@ -264,7 +264,3 @@ def _matches(row: AudienceRow, state: ListState, but: Filter | None = None) -> b
         and (but is STATUS or state.value(STATUS) in ("", row.filter_status))
         and (but is FLAG or state.value(FLAG) in ("", *row.flags))
     )
-
-
-def short_hash(*parts: object, size: int) -> str:
-    return hashlib.blake2b(repr(parts).encode(), digest_size=size).hexdigest()

@@ -102,7 +102,6 @@ def _refresh_head(request: Request, page_id: str, audience_id: str) -> HttpRespo
 
 
 def _show_badge(request: Request, page_id: str, audience_id: str) -> HttpResponse:
-    """Return the current badge of an audience in the ledger."""
     record = audience_last_known(page_id, audience_id)
     if record is None:
         raise Http404
@@ -110,4 +109,4 @@ def _show_badge(request: Request, page_id: str, audience_id: str) -> HttpRespons
         with suppress(APIError):  # The badge shows the last known state.
             poll_audiences(page_id, is_moving=True)
         record.refresh_from_db()
-    return render(request, "audiences/badge.html", {"record": record})
+    return render(request, "audiences/detail.html#badge", {"record": record})
