@@ -150,7 +150,7 @@ def notification_read(request: Request, notification_id: int) -> HttpResponse:
     notification.read_at = notification.read_at or clock.now()
     is_in_panel = (request.htmx.target or "").startswith("notice-")
     context = {"entry": entry_of(notification), "is_in_panel": is_in_panel} | _counts(request)
-    return render(request, "notifications/row.html", context)
+    return render(request, "notifications/list.html#notification", context)
 
 
 @require_POST
@@ -169,7 +169,7 @@ def page_opened(request: Request) -> HttpResponse:
     A page posts this when it opens, because a GET must not write.
     """
     mark_page_read(request.user, request.POST.get("path", ""))
-    return render(request, "notifications/opened.html", _counts(request))
+    return render(request, "notifications/list.html#bell_counts", _counts(request))
 
 
 @require_POST

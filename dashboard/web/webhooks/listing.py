@@ -20,10 +20,6 @@ NULL, NONE = "null", "none"
 EVENT_NAMES = {NULL: "null (undocumented)", NONE: "No events"}
 
 
-def _events_seen(_names: list[str]) -> set[str]:
-    return _events_of(map(parse_subscription, list_subscriptions()))
-
-
 STATE = choice_among(
     "state",
     "State",
@@ -35,7 +31,7 @@ EVENT = Choice(
     "event",
     "Event",
     values=(*EventName, NULL, NONE),
-    find=_events_seen,
+    find=lambda _: _events_of(map(parse_subscription, list_subscriptions())),
     all_label="All events",
     label_of=lambda event: EVENT_NAMES.get(event, event),
 )

@@ -93,7 +93,7 @@ def _show_result(request: Request, switched: SwitchResult) -> HttpResponse:
             "operation_key": str(uuid4()),
             "back": _back(request, record),
         }
-        return render(request, "webhooks/_switch.html", context)
+        return render(request, "webhooks/list.html#active_switch", context)
     if switched.message:
         messages.error(request, f"{record}: {switched.message}")
     else:
