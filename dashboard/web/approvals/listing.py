@@ -134,10 +134,8 @@ def _emergencies(since: datetime) -> list[Emergency]:
     for operation in sent.order_by("-requested_at").prefetch_related(ITEMS)[:MAX_OPERATIONS]:
         item = next(iter(operation.release_items.all()), None)
         if item:
-            title, url = (
-                release_title(item.release),
-                reverse("release-detail", args=[item.release_id]),
-            )
+            title = release_title(item.release)
+            url = reverse("release-detail", args=[item.release_id])
         else:
             title = f"{operation.title}, {operation.target_name}"
             url = reverse("operation-detail", args=[operation.operation_key])
