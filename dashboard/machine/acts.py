@@ -20,7 +20,7 @@ from dashboard.client import APIError, NotFoundError, RateLimitedError
 from dashboard.json_api.problems import field_error, invalid_fields_problem
 from dashboard.ledger.models.operations import actor_name
 from dashboard.limits import MINUTE_S, seconds_to_wait
-from dashboard.machine import comments, plans, reading, shapes
+from dashboard.machine import plans, reading, shapes
 from dashboard.machine.errors import ActError, act_error, not_found
 from dashboard.machine.models import KeyedRequest, Scope
 from dashboard.machine.tokens import Caller
@@ -54,7 +54,7 @@ ACTS: Mapping[str, Act] = {
         Act(plans.publish, Scope.PUBLISH),
         Act(plans.status, Scope.READ),
         Act(plans.cancel, Scope.REQUEST),
-        Act(comments.comment, Scope.REQUEST),
+        Act(plans.comment, Scope.REQUEST),
         Act(reading.activity, Scope.READ),
     )
 }

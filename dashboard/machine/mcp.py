@@ -8,6 +8,7 @@ violations of the protocol.
 import base64
 import binascii
 import json
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
@@ -49,24 +50,20 @@ class MCPError(Exception):
 @machine_endpoint
 @require_POST
 def mcp(request: MachineRequest) -> HttpResponse:
-    _require_own_origin(request)
-    try:
-        body = _parse(request)
-        if not isinstance(body, list):
-            status, response = _respond(request, body)
-            return _json(response, status)
-    except MCPError as error:
-        return _json(_error(None, error), error.status)
-    responses = [_respond(request, message)[1] for message in body]
-    return _json([response for response in responses if response] or None)
-
-
-def _require_own_origin(request: MachineRequest) -> None:
-    """Refuse pages of other sites: the browser may be inside the network. Raises ActError."""
     origin = request.headers.get("Origin")
     if origin and urlsplit(origin).netloc != request.get_host():
+        # The browser of that page may be inside the network.
         detail = "Requests from pages of other sites are refused."
         raise ActError(HTTPStatus.FORBIDDEN, detail, kind="origin")
+    try:
+        body = _parse(request)
+    except MCPError as error:
+        return _json(_error(None, error), error.status)
+    if not isinstance(body, list):
+        status, response = _respond(request, body)
+        return _json(response, status)
+    responses = [_respond(request, message)[1] for message in body]
+    return _json([response for response in responses if response] or None)
 
 
 def _parse(request: MachineRequest) -> Any:
@@ -123,7 +120,10 @@ def _result(request: MachineRequest, method: Any, params: Any) -> dict[str, Any]
     is_modern = header == MODERN or f"{META}protocolVersion" in meta
     if is_modern:
         _check_headers(request, method, params, meta)
-        request.caller = _by_client(request.caller, meta.get(f"{META}clientInfo"))
+        client = meta.get(f"{META}clientInfo")
+        if isinstance(client, dict):
+            name = f"{client.get('name', '')} {client.get('version', '')}".strip()
+            request.caller = replace(request.caller, client=printable(name))
     elif header and header not in BEFORE:
         raise _unsupported(header)
     try:
@@ -150,14 +150,6 @@ def _check_headers(
             raise MCPError(HEADER_MISMATCH, f"The header {name} differs from the body.")
     if version != MODERN:
         raise _unsupported(version)
-
-
-def _by_client(caller: Caller, client: Any) -> Caller:
-    """Return the caller with the program's name from `clientInfo`, if there is one."""
-    if not isinstance(client, dict):
-        return caller
-    name = printable(f"{client.get('name', '')} {client.get('version', '')}".strip())
-    return Caller(caller.token, caller.user, name)
 
 
 def _unsupported(version: str) -> MCPError:

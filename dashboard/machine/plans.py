@@ -1,4 +1,4 @@
-"""The acts that lead to a publish: plan, request, publish, status, cancel.
+"""The acts on plans: plan, request, publish, status, cancel; and comment.
 
 None of them sends anything. A plan is a draft release, and a worker sends it once it is decided,
 as it does for a person.
@@ -15,6 +15,8 @@ from dashboard import clock
 from dashboard.approvals.models import RequestState
 from dashboard.approvals.requests import ApprovalError
 from dashboard.client import APIError
+from dashboard.comments.models import MAX_BODY, TargetKind
+from dashboard.comments.threads import CommentError, ThreadTarget, begin_thread
 from dashboard.ledger.queries.audiences import audience_last_known
 from dashboard.machine import shapes
 from dashboard.machine.errors import ActError, invalid, not_found
@@ -75,8 +77,7 @@ def plan(caller: Caller, arguments: shapes.MakePlan) -> shapes.PlanState:
 
 def request(caller: Caller, arguments: shapes.Decide) -> shapes.PlanState:
     """Ask a person to approve a plan. It is published when they do."""
-    release = _own(caller, arguments.plan)
-    _require_unchanged(release, arguments.digest)
+    release = _unchanged(caller, arguments)
     with _refusals():
         approval_requests.request_approval(
             release,
@@ -90,8 +91,7 @@ def request(caller: Caller, arguments: shapes.Decide) -> shapes.PlanState:
 
 def publish(caller: Caller, arguments: shapes.Decide) -> shapes.PlanState:
     """Publish a plan, if no approval rule is on."""
-    release = _own(caller, arguments.plan)
-    _require_unchanged(release, arguments.digest)
+    release = _unchanged(caller, arguments)
     if needs_approval(release):
         raise ActError(
             HTTPStatus.CONFLICT,
@@ -106,7 +106,7 @@ def publish(caller: Caller, arguments: shapes.Decide) -> shapes.PlanState:
 
 def status(caller: Caller, arguments: shapes.Status) -> shapes.PlanState:
     """Return what became of a plan, a request or a release."""
-    release = visible_release(caller, arguments.plan)
+    release = _visible(caller, arguments.plan)
     if release.is_provisional and not _is_own(caller, release):
         raise not_found("Plan")
     return _state(release.pk, arguments.cursor)
@@ -123,6 +123,30 @@ def cancel(caller: Caller, arguments: shapes.NamedPlan) -> shapes.PlanState:
     with _refusals():
         decisions.cancel(release, caller.user)
     return _state(release.pk)
+
+
+def comment(caller: Caller, arguments: shapes.WriteComment) -> shapes.CommentState:
+    """Comment on an audience or a plan, as a program of your owner."""
+    ids = {"page_id": arguments.page_id, "audience_id": arguments.audience_id}
+    if arguments.plan is not None:
+        release = _visible(caller, arguments.plan)
+        target = ThreadTarget(TargetKind.RELEASE, object_id=str(release.pk))
+    elif missing := [name for name, value in ids.items() if not value]:
+        raise invalid(dict.fromkeys(missing, "is required, unless plan is named"))
+    else:
+        if not caller.token.may_see(arguments.page_id) or not audience_last_known(*ids.values()):
+            raise not_found("Audience")
+        target = ThreadTarget(TargetKind.AUDIENCE, arguments.page_id, arguments.audience_id)
+    mark = caller.attribution
+    body = f"{arguments.body.strip()}\n\n({mark[0].upper()}{mark[1:]}.)"
+    if len(body) > MAX_BODY:
+        detail = f"The comment is longer than {MAX_BODY:,} characters with its mark."
+        raise invalid({"body": detail})
+    try:
+        row = begin_thread(caller.user, target, body)
+    except CommentError as error:
+        raise invalid({"body": str(error)}) from error
+    return shapes.CommentState(comment=row.pk, person=row.author_name, by=mark)
 
 
 def _targets(caller: Caller, versions: list[shapes.VersionToPlan]) -> list[PublishTarget]:
@@ -142,7 +166,7 @@ def _targets(caller: Caller, versions: list[shapes.VersionToPlan]) -> list[Publi
     return targets
 
 
-def visible_release(caller: Caller, pk: int) -> Release:
+def _visible(caller: Caller, pk: int) -> Release:
     release = RELEASES.filter(pk=pk).first()
     page_ids = release.items.values_list("page_id", flat=True) if release else []
     if release is None or not all(map(caller.token.may_see, page_ids)):
@@ -152,7 +176,7 @@ def visible_release(caller: Caller, pk: int) -> Release:
 
 def _own(caller: Caller, pk: int) -> Release:
     """Return a plan's release if it belongs to the caller's person or service. Raises ActError."""
-    release = visible_release(caller, pk)
+    release = _visible(caller, pk)
     if _is_own(caller, release):
         return release
     if release.is_provisional:
@@ -171,13 +195,14 @@ def _is_own(caller: Caller, release: Release) -> bool:
     return bool(token.owner_id == caller.user.pk)
 
 
-def _require_unchanged(release: Release, digest: str) -> None:
+def _unchanged(caller: Caller, arguments: shapes.Decide) -> Release:
     """Read a plan's versions again. Raises ActError (409) if it ended, expired or changed."""
+    release = _own(caller, arguments.plan)
     if release.state != ReleaseState.DRAFT:
         raise _conflict(drafting.state_sentence(release), kind="not-a-plan")
     if clock.now() >= release.machine_plan.expires_at:
         raise _conflict("The plan is older than 24 hours.", kind="expired")
-    if digest != release.machine_plan.digest:
+    if arguments.digest != release.machine_plan.digest:
         raise _conflict("This isn’t the digest of the plan.")
     with reads_only():
         items = list(release.items.all())
@@ -195,14 +220,12 @@ def _require_unchanged(release: Release, digest: str) -> None:
         for field in compare_review(item, reviews[item.pk])
         if field.is_changed
     ]
-    if changes or digest != board_digest(release):
+    if changes or arguments.digest != board_digest(release):
         raise _conflict("Something changed since the plan.", changes=changes[:MAX_CHANGES])
+    return release
 
 
-def _conflict(
-    detail: str, *, kind: str = "changed", changes: list[dict[str, str]] | None = None
-) -> ActError:
-    more = {} if changes is None else {"changes": changes}
+def _conflict(detail: str, *, kind: str = "changed", **more: list[dict[str, str]]) -> ActError:
     return ActError(HTTPStatus.CONFLICT, detail, kind=kind, next_step=NEW_PLAN, more=more)
 
 

@@ -22,6 +22,9 @@ def _without_nul(text: str) -> str:
 Text = Annotated[str, AfterValidator(_without_nul)]
 Id = Annotated[Text, Field(min_length=1, max_length=2000)]
 AnyPage = Annotated[Text, Field("", max_length=2000)]
+LiveStatus = Literal[
+    "", "not-live", "up-to-date", "changed", "progress", "canceled", "rolled-back", "rejected"
+]
 Cursor = Annotated[Text, Field("", max_length=4000, description="next_cursor of the last response")]
 
 
@@ -33,16 +36,7 @@ class Find(Input):
     query: Annotated[Text, Field("", max_length=200, description="Words of a name, or an ID")]
     page_id: AnyPage
     live_status: Annotated[
-        Literal[
-            "",
-            "not-live",
-            "up-to-date",
-            "changed",
-            "progress",
-            "canceled",
-            "rolled-back",
-            "rejected",
-        ],
+        LiveStatus,
         Field("", description="`changed`: the latest version isn't live"),
     ]
     limit: Annotated[int, Field(20, ge=1, le=100)]
@@ -112,11 +106,7 @@ class WriteComment(Input):
     body: Annotated[Text, Field(min_length=1, max_length=4000)]
 
 
-def _short(text: str) -> str:
-    return text[:300]
-
-
-Short = Annotated[str, BeforeValidator(_short)]
+Short = Annotated[str, BeforeValidator(lambda text: text[:300])]
 """A name or a sentence, cut to 300 characters."""
 
 

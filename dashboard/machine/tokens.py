@@ -1,4 +1,4 @@
-"""Issue, check and revoke tokens. Only a hash is stored."""
+"""Issue, check and revoke tokens, of which only a hash is stored; notify before they expire."""
 
 import re
 import secrets
@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import sha256
 from http import HTTPStatus
+from threading import Event
 from typing import Any
 from zlib import crc32
 
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
+from django.urls import reverse
 
 from dashboard import clock
 from dashboard.accounts.permissions import PUBLISH
@@ -23,13 +25,18 @@ from dashboard.approvals.rule import current_rule
 from dashboard.ledger.models.operations import actor_name
 from dashboard.machine.errors import ActError
 from dashboard.machine.models import MachineToken, Scope
+from dashboard.notifications.recording import Subject, record_event
 from dashboard.releases.approval_requests import void_request
 from dashboard.releases.errors import ReleaseError
+from dashboard.work.tasks import WorkerTask, attempt_each
 
 TOKEN = re.compile(r"prt_[0-9a-f]{56}")
 """Secret scanners can recognize it: the last eight digits are a checksum of the others."""
 USED_EVERY = timedelta(minutes=1)
 """Minimum time between two updates of the last use."""
+NOTICE_DAYS = (14, 3)
+"""Days before the expiry. Notices due before a token was made are skipped. Our choice."""
+CHECK_EVERY_S = 3600.0
 NEW_TOKEN = "Make a new token in Pressroom, under Settings, Tokens."  # noqa: S105  # a sentence
 
 
@@ -138,6 +145,27 @@ def change_owner(token: MachineToken, owner: User) -> None:
             # It may have been decided or withdrawn meanwhile.
             with suppress(ApprovalError, ReleaseError):
                 void_request(approval, reason)
+
+
+def watch_tokens(_worker_id: str, _stop: Event) -> None:
+    now = clock.now()
+    until = now + timedelta(days=max(NOTICE_DAYS))
+    tokens = MachineToken.objects.filter(revoked_at=None, expires_at__range=(now, until))
+    attempt_each(tokens.select_related("owner"), _notify)
+
+
+def _notify(token: MachineToken) -> None:
+    """Record the latest due notice. Its unique key prevents a second one."""
+    now = clock.now()
+    due = [days for days in NOTICE_DAYS if token.expires_at - timedelta(days=days) <= now]
+    if not due or token.created_at > token.expires_at - timedelta(days=min(due)):
+        return
+    facts = {"token": token.name, "day": f"{token.expires_at:%Y-%m-%d}"}
+    key = f"token:{token.pk}:expires:{min(due)}"
+    record_event("token_expires", key, Subject(reverse("token-list")), facts, owners=[token.owner])
+
+
+WATCH_TOKENS = WorkerTask(watch_tokens, every_s=CHECK_EVERY_S)
 
 
 def _hash(text: str) -> str:

@@ -110,7 +110,7 @@ class PageContent:
         """The pictures of each card, including those without a URL."""
         return [
             [
-                _logo(logo.image or Image(), f"actionCardWidgets.{card_place}.logos.{place}.image")
+                _picture(logo.image, f"actionCardWidgets.{card_place}.logos.{place}.image")
                 for place, logo in enumerate(card.logos or [])
             ]
             for card_place, card in enumerate(self.cards)
@@ -138,36 +138,35 @@ class PageContent:
         paths = (picture.url_path, picture.alt_path) if picture else ()
         site = "ogSiteName" if "ogSiteName" in self.metadata else "ogUrl"
         names = {path.removeprefix("metadata.") for path in paths} | {text.field for text in texts}
-        return {"canonicalUrl", "themeColor", site, *names}
+        return {"canonicalUrl", "description", "themeColor", site, *names}
 
     @property
     def search_result(self) -> LinkCard:
         """The page in a search engine's results (our choice: metadata, then the title)."""
         return LinkCard(
             _breadcrumb(self.metadata.get("canonicalUrl", "")),
-            self._text(SEARCH_TITLE, "title"),
-            CardText("description", self.metadata.get("description", ""), SEARCH_DESCRIPTION),
+            self._text(SEARCH_TITLE, "title", default=self.title),
+            self._text(SEARCH_DESCRIPTION, "description"),
         )
 
     @property
     def social_card(self) -> LinkCard:
         """A shared link (our choice: Open Graph, Twitter, then the page's own metadata)."""
         url = self.metadata.get("ogUrl") or self.metadata.get("canonicalUrl", "")
-        names = ("ogDescription", "twitterDescription", "description")
-        name = next((name for name in names if name in self.metadata), "")
         return LinkCard(
             self.metadata.get("ogSiteName") or _breadcrumb(url),
-            self._text(SOCIAL_TITLE, "ogTitle", "twitterTitle", "title"),
-            CardText(name, self.metadata.get(name, ""), SOCIAL_DESCRIPTION),
+            self._text(SOCIAL_TITLE, "ogTitle", "twitterTitle", "title", default=self.title),
+            self._text(SOCIAL_DESCRIPTION, "ogDescription", "twitterDescription", "description"),
         )
 
-    def _text(self, space: Space, *names: str) -> CardText:
-        """Return the first of these metadata fields that is set, else the title."""
+    def _text(self, space: Space, *names: str, default: str = "") -> CardText:
+        """Return the first of these metadata fields that is set, else the default."""
         name = next((name for name in names if name in self.metadata), "")
-        return CardText(name, self.metadata.get(name, self.title), space)
+        return CardText(name, self.metadata.get(name, default), space)
 
 
-def _logo(image: Image, path: str) -> Picture:
+def _picture(image: Image | None, path: str) -> Picture:
+    image = image or Image()
     return Picture(image.url or "", image.alt_text or "", f"{path}.url", f"{path}.altText")
 
 
@@ -180,14 +179,9 @@ def _metadata(page: PageItem, audience: Audience | None) -> tuple[dict[str, str]
     override = _values(audience.metadata_override if audience else None)
     effective = _values(audience.effective_metadata if audience else None)
     values = own | override | effective
-    sources = {
-        name: "Override"
-        if value == override.get(name)
-        else "Page"
-        if value == own.get(name)
-        else "Effective"
-        for name, value in values.items()
-    }
+    sources = dict.fromkeys(values, "Effective")
+    for source, texts in (("Page", own), ("Override", override)):
+        sources |= {name: source for name, text in values.items() if text == texts.get(name)}
     return values, sources
 
 

@@ -25,8 +25,8 @@ from dashboard.ledger.feed import PRUNE_FEED
 from dashboard.ledger.models import Crawl, CrawlState
 from dashboard.ledger.operations import MARK_INTERRUPTED
 from dashboard.live.presence import REMOVE_GONE
-from dashboard.machine.expiry import WATCH_TOKENS
 from dashboard.machine.models import MachineToken
+from dashboard.machine.tokens import WATCH_TOKENS
 from dashboard.notifications import sending
 from dashboard.notifications.models import (
     Delivery,

@@ -17,7 +17,7 @@ from dashboard.ledger.crawls import schedule_first_crawl
 from dashboard.ledger.feed import PRUNE_FEED
 from dashboard.ledger.operations import MARK_INTERRUPTED
 from dashboard.live.presence import REMOVE_GONE
-from dashboard.machine.expiry import WATCH_TOKENS
+from dashboard.machine.tokens import WATCH_TOKENS
 from dashboard.notifications.recipients import NOTIFY
 from dashboard.notifications.sending import DELIVER_EMAILS, DELIVER_WEBHOOKS
 from dashboard.notifications.watches import WATCH, WATCH_SERVICE
