@@ -32,7 +32,7 @@ from dashboard.accounts.sign_in import last_sign_out_id
 from dashboard.ledger.queries.pages import tally_as_of
 from dashboard.limits import OF_PROCESS
 from tests.support import shared_files
-from tests.support.clock import Clock, advanced_by_hand
+from tests.support.clock import Clock, advanced_by_hand, stopped
 from tests.support.dashboards import drop_prepared
 from tests.support.fake_service import FakeService, FakeServiceTransport
 from tests.support.hook_receiver import HookReceiver, running_receiver
@@ -124,8 +124,8 @@ def _no_secret_leaves() -> Iterator[None]:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The monotonic clock, which the test can advance."""
-    return advanced_by_hand(monkeypatch)
+    """The time of day and the monotonic clock, which only the test advances."""
+    return advanced_by_hand(monkeypatch, stopped(monkeypatch))
 
 
 @pytest.fixture

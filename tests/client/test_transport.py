@@ -126,7 +126,7 @@ def test_a_closed_connection_is_not_reused(says_so: tuple[str, ...]) -> None:
     closes = says_and_closes(answer(PEOPLE, *says_so))
     with client_of_server(closes, on_call=reports.append) as (client, server):
         client.people.list()
-        assert server.closed.acquire(timeout=20)
+        assert server.closed.acquire(timeout=60)
         client.people.list()
     assert (server.connections, [report.attempts for report in reports]) == (2, [1, 1])
 

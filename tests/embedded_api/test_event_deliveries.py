@@ -27,7 +27,7 @@ from dashboard.embedded_api.models import (
 from dashboard.encryption import decrypt
 from dashboard.work.claims import BACK_OFF, claim_next
 from tests.conftest import logged_in
-from tests.support.clock import Clock, stopped
+from tests.support.clock import Clock
 from tests.support.embedded_api_factories import make_subscription, make_version
 from tests.support.hook_receiver import HookReceiver
 from tests.support.html import elements
@@ -35,12 +35,6 @@ from tests.support.html import elements
 CREATED = "page.version.created"
 WAITING, DELIVERED = EventDeliveryState.WAITING, EventDeliveryState.DELIVERED
 GIVEN_UP, NOT_SENT = EventDeliveryState.GIVEN_UP, EventDeliveryState.NOT_SENT
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The time of day, which the test advances."""
-    return stopped(monkeypatch)
 
 
 @pytest.fixture

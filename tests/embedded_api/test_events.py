@@ -15,7 +15,7 @@ from dashboard.embedded_api.keys import default_tenant
 from dashboard.embedded_api.models import Version, WebhookDelivery, WebhookEvent
 from tests.embedded_api.conftest import Caller
 from tests.support.at_once import at_once
-from tests.support.clock import Clock, stopped
+from tests.support.clock import Clock
 from tests.support.embedded_api_factories import (
     make_audience,
     make_page,
@@ -27,12 +27,6 @@ from tests.support.embedded_api_factories import (
 
 EVERY = [name.value for name in EventName]
 CREATED, PROCESSED, PUBLISHED = EVERY[:3]
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The time of day, which the test advances."""
-    return stopped(monkeypatch)
 
 
 @pytest.fixture

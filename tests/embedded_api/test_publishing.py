@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.embedded_api.models import OperationKey, Version
-from tests.support.clock import Clock, stopped
+from tests.support.clock import Clock
 from tests.support.embedded_api_factories import (
     ago,
     make_audience,
@@ -34,11 +34,6 @@ def no_delays(settings: Any) -> None:
 @pytest.fixture
 def delays(settings: Any) -> None:
     settings.EMBEDDED_API_QUEUE_S = settings.EMBEDDED_API_PROCESSING_S = WHILE_S
-
-
-@pytest.fixture
-def stopped_clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return stopped(monkeypatch)
 
 
 def publish(service: Client, version: Version, key: str | None = None) -> Any:
@@ -65,13 +60,13 @@ def states_until_live(service: Client, version: Version, clock: Clock) -> Iterat
 
 
 @pytest.mark.usefixtures("delays")
-def test_a_draft_goes_live_as_time_passes(service: Client, stopped_clock: Clock) -> None:
+def test_a_draft_goes_live_as_time_passes(service: Client, clock: Clock) -> None:
     before = make_live_version(number=1)
     version = make_version(before.audience, 2)
     answer = AudienceVersion.model_validate(publish(service, version).json())
     assert (answer.status, answer.queue_duration_ms) == ("queued", None)
     assert answer.queued_at is not None
-    states = list(states_until_live(service, version, stopped_clock))
+    states = list(states_until_live(service, version, clock))
     assert states == ["queued", "processing", "published"]
     live = audience_of(service, version)["publishedVersion"]
     assert (live["versionId"], live["queueDurationMs"]) == (version.id, 1000 * WHILE_S)
@@ -87,7 +82,7 @@ def publish_again_unseen(service: Client, version: Version) -> dict[str, Any]:
 
 
 def test_a_draft_page_is_published_with_its_first_version(
-    service: Client, settings: Any, stopped_clock: Clock
+    service: Client, settings: Any, clock: Clock
 ) -> None:
     settings.EMBEDDED_API_QUEUE_S, settings.EMBEDDED_API_PROCESSING_S = WHILE_S, 0
     version = make_version()
@@ -95,7 +90,7 @@ def test_a_draft_page_is_published_with_its_first_version(
     draft = service.get(path).json()
     publish(service, version)
     assert service.get(path).json() == draft
-    assert list(states_until_live(service, version, stopped_clock))[-1] == "published"
+    assert list(states_until_live(service, version, clock))[-1] == "published"
     live = audience_of(service, version)["publishedVersion"]
     assert service.get(path).json() == {
         **draft,
@@ -238,7 +233,7 @@ def published_message(service: Client, version: Version) -> str | None:
 
 @pytest.mark.usefixtures("delays")
 def test_the_published_message_moves_when_a_version_goes_live(
-    service: Client, stopped_clock: Clock
+    service: Client, clock: Clock
 ) -> None:
     before = make_live_version(number=1, created_at=ago(hours=9))
     version = make_version(before.audience, 2, created_at=ago(hours=3))
@@ -249,10 +244,10 @@ def test_the_published_message_moves_when_a_version_goes_live(
     assert published_message(service, version) == first
     publish(service, version)
     assert published_message(service, version) == first
-    stopped_clock.advance(3 * WHILE_S)
+    clock.advance(3 * WHILE_S)
     assert published_message(service, version) == second
     publish(service, before)
-    stopped_clock.advance(3 * WHILE_S)
+    clock.advance(3 * WHILE_S)
     assert published_message(service, version) == first
 
 

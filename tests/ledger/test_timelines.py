@@ -22,16 +22,11 @@ from dashboard.ledger.queries.audiences import (
     rolled_back_by,
     rolled_back_versions,
 )
-from tests.support.clock import Clock, stopped
+from tests.support.clock import Clock
 from tests.support.many_audiences import ManyAudiences
 
 KEY = ("page_1", "aud_1")
 MINUTE = timedelta(minutes=1)
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return stopped(monkeypatch)
 
 
 class Story:

@@ -30,15 +30,15 @@ from dashboard.releases.worker import (
 )
 from dashboard.server.management.commands.worker import tasks_beside_releases
 from tests.support import wire
-from tests.support.clock import Clock, advanced_by_hand, stopped
+from tests.support.clock import Clock
 from tests.support.seeding import seed_audiences, seed_pages
 
 
 class Worker:
     """A worker whose waits take no time and whose tasks run one after another."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.clocks: list[Clock] = [stopped(monkeypatch), advanced_by_hand(monkeypatch)]
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
         tasks = (*RELEASE_TASKS, *tasks_beside_releases())
         self.schedule = Schedule("idle", tasks)
         self.every_minute = [task for task in tasks if task.every_s and task.every_s <= 60]
@@ -48,8 +48,7 @@ class Worker:
         tasks, pause_s = self.schedule.check()
         for task in tasks:
             task.run("idle", Event())
-        for clock in self.clocks:
-            clock.advance(pause_s)
+        self.clock.advance(pause_s)
         return pause_s
 
     def minute(self) -> None:
@@ -62,7 +61,7 @@ class Worker:
 
 
 @pytest.fixture
-def worker(settings: Any, vera: User, monkeypatch: pytest.MonkeyPatch) -> Worker:
+def worker(settings: Any, vera: User, clock: Clock) -> Worker:
     """A worker that has nothing left to do, with a thousand scheduled releases."""
     settings.EMAIL_IS_ON = True
     seed_pages(wire.page())
@@ -80,7 +79,7 @@ def worker(settings: Any, vera: User, monkeypatch: pytest.MonkeyPatch) -> Worker
     )
     schedule_first_crawl(due_at)
     follow(vera, "page_1")
-    worker = Worker(monkeypatch)
+    worker = Worker(clock)
     for _ in range(2):
         worker.minute()
     return worker

@@ -86,6 +86,7 @@ def gate(settings: Any) -> Iterator[Gate]:
         yield gate
 
 
+@pytest.mark.usefixtures("clock")
 def test_one_that_is_silent_is_waited_for_once(as_viewer: Client, gate: Gate) -> None:
     as_viewer.get("/")
     gate.is_silent = True

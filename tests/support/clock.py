@@ -1,5 +1,6 @@
 """Clocks that a test can advance."""
 
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,9 +24,12 @@ class Clock:
         self.ahead_s += seconds
 
 
-def advanced_by_hand(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Replace `time.monotonic` by a clock that only the test advances, for the rest of the test."""
-    clock, start = Clock(), time.monotonic()
+def advanced_by_hand(monkeypatch: pytest.MonkeyPatch, clock: Clock | None = None) -> Clock:
+    """Stop `time.monotonic` for the rest of the test, which can advance it, if need be by `clock`.
+
+    It begins at a whole second, so that seconds add up exactly.
+    """
+    clock, start = clock or Clock(), math.ceil(time.monotonic())
     monkeypatch.setattr(time, "monotonic", lambda: start + clock.ahead_s)
     return clock
 

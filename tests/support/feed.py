@@ -51,7 +51,7 @@ class FeedWriter:
         self._thread.shutdown()
 
     def _run(self, act: Callable[[], T]) -> T:
-        return self._thread.submit(act).result(20)
+        return self._thread.submit(act).result(60)
 
 
 @contextmanager

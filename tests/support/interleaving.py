@@ -21,7 +21,7 @@ from django.db import connection, connections
 
 from tests.support.fake_service import FakeService
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 """Longest wait for a thread. Only a failing test waits this long."""
 
 Reach = Callable[[], None]

@@ -48,7 +48,7 @@ from dashboard.service.crawl_task import CRAWL
 from dashboard.webhooks.models import PageHint
 from dashboard.webhooks.receiver import DELETE_OLD_DELIVERIES
 from dashboard.work.tasks import WorkerTask
-from tests.support.clock import Clock, stopped
+from tests.support.clock import Clock
 from tests.support.embedded_api_factories import make_subscription, make_version
 from tests.support.fake_service import Answer, FakeService
 from tests.support.hook_receiver import running_receiver
@@ -59,12 +59,6 @@ from tests.support.seeding import seed_delivery, seed_event, seed_notification, 
 WAITING = {"state": DeliveryState.WAITING, "attempts": 0, "problem": "", "status_code": None}
 CREATED = "page.version.created"
 BAD = "page_bad"
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The time of day, which the test advances."""
-    return stopped(monkeypatch)
 
 
 def due(pk: int, **columns: Any) -> Delivery:

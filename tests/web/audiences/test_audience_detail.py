@@ -261,7 +261,7 @@ def test_an_unseen_page_is_fetched_in_parallel(as_viewer: Client, settings: Any)
 
     def answer_together(connection: socket) -> None:
         # Each response waits for the other, so sequential calls would fail.
-        both.wait(timeout=10)
+        both.wait(timeout=60)
         connection.sendall(answer(body))
 
     settings.SERVICE_TRANSPORT = None

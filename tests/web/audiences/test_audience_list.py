@@ -389,6 +389,7 @@ def test_a_row_that_left_the_filter_is_still_followed(
     assert "data-left" in region.html.split(region.row_ids[0])[1]
 
 
+@pytest.mark.usefixtures("clock")
 def test_a_page_in_progress_is_read_once_in_three_seconds(
     as_viewer: Client, fake_service: FakeService
 ) -> None:

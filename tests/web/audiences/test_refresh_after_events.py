@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from dashboard.releases.hinted_reads import read_hinted
 from dashboard.webhooks.hints import take_hint
-from tests.support.clock import Clock, stopped
+from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
 from tests.support.live_page import BACKGROUND
 from tests.support.many_audiences import ManyAudiences
@@ -18,12 +18,6 @@ REGIONS = {
     "/pages/page_1/audiences/aud_1/": "audience-head",
     "/pages/page_1/audiences/aud_1/versions/": "history",
 }
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The time of day, which the test advances."""
-    return stopped(monkeypatch)
 
 
 @pytest.fixture

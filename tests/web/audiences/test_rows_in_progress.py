@@ -15,7 +15,7 @@ from dashboard.ledger.operations import AttemptResult, Target, begin, end
 from dashboard.ledger.recording import record_version
 from dashboard.service.reading import read_audiences
 from tests.support import wire
-from tests.support.clock import Clock, stopped
+from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
 from tests.support.live_page import Region
 from tests.support.one_audience import address, serve
@@ -24,12 +24,6 @@ from tests.support.polled_page import PolledPage
 pytestmark = pytest.mark.django_db
 
 PAGE = "/pages/page_1/"
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The time of day, which the test advances."""
-    return stopped(monkeypatch)
 
 
 def ago(**time: float) -> str:

@@ -11,19 +11,13 @@ from django.test import Client
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.recording import record_version
 from tests.support import wire
-from tests.support.clock import Clock, stopped
+from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
 from tests.support.html import elements
 from tests.support.live_page import Region
 from tests.support.one_audience import address, serve
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The time of day, which the test advances."""
-    return stopped(monkeypatch)
 
 
 def ago(**time: float) -> str:

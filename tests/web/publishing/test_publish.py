@@ -193,6 +193,7 @@ def test_changes_since_opening_are_shown_before_sending(
     assert outcomes() == [Outcome.ACCEPTED]
 
 
+@pytest.mark.usefixtures("clock")
 @pytest.mark.parametrize(
     ("age", "words"),
     [

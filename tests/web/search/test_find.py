@@ -516,6 +516,7 @@ def test_no_matching_people_have_a_sentence(
     assert "No people match “ada”" in text(find(as_viewer, "ada", target=part))
 
 
+@pytest.mark.usefixtures("clock")
 def test_a_fast_service_has_people_on_the_page(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
@@ -541,6 +542,7 @@ def test_a_slow_service_is_searched_after_the_page_loads(
     assert len(fake_service.sent) == calls
 
 
+@pytest.mark.usefixtures("clock")
 def test_a_failing_fast_service_costs_one_line(
     as_viewer: Client, fake_service: FakeService
 ) -> None:

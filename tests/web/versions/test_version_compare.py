@@ -15,7 +15,7 @@ from dashboard.ledger.operations import AttemptResult, Target, begin, end
 from dashboard.ledger.recording import record_audiences, record_version
 from dashboard.service.reading import read_audiences
 from tests.support import wire
-from tests.support.clock import Clock, stopped
+from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
 from tests.support.live_page import Region
@@ -269,12 +269,6 @@ def live_audience() -> dict[str, Any]:
 
 def comparison(client: Client, **query: str) -> Region:
     return Region(client, address("version-compare", **query), "comparison")
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The time of day, which the test advances."""
-    return stopped(monkeypatch)
 
 
 def headings(html: str) -> list[str]:
