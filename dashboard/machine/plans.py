@@ -30,6 +30,7 @@ from dashboard.releases.approval_subjects import needs_approval
 from dashboard.releases.checking import check_release, read_items
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import ItemState, Release, ReleaseState
+from dashboard.releases.planning import planned_versions
 from dashboard.releases.reviewing import (
     blocked,
     board_digest,
@@ -50,10 +51,10 @@ def plan(caller: Caller, arguments: shapes.MakePlan) -> shapes.PlanState:
     """Check versions for publishing. Returns findings and a digest; sends nothing."""
     targets = _targets(caller, arguments.versions)
     with _refusals():
-        release = drafting.create_from_versions(
+        release = drafting.create_draft(
             name=arguments.name,
             note=arguments.note,
-            targets=targets,
+            planned=planned_versions(targets),
             user=caller.user,
             is_provisional=True,
             by_program=caller.attribution,

@@ -48,10 +48,8 @@ def create_release(
 ) -> Release:
     """Create a draft with the last known latest version of each audience, in this order.
 
-    A worker checks the draft next. Without a name it is named after its versions. A provisional
-    draft isn't listed until a person changes it. The same `form_key` returns the same release.
+    The other arguments are as in `create_draft`.
     """
-    name, note = valid_texts(name, note)
     require_audiences(audiences)
     return create_draft(
         name=name,
@@ -63,37 +61,13 @@ def create_release(
     )
 
 
-def create_from_versions(
-    *,
-    name: str,
-    note: str,
-    targets: Sequence[PublishTarget],
-    user: User,
-    is_provisional: bool = False,
-    form_key: str | None = None,
-    by_program: str = "",
-) -> Release:
-    name, note = valid_texts(name, note)
-    require_audiences([(target.page_id, target.audience_id) for target in targets])
-    planned = [planned_version(target) for target in targets]
-    return create_draft(
-        name=name,
-        note=note,
-        planned=planned,
-        user=user,
-        is_provisional=is_provisional,
-        form_key=form_key,
-        by_program=by_program,
-    )
-
-
 def create_draft(
     *,
     name: str,
     note: str,
     planned: Sequence[PlannedVersion],
     user: User,
-    is_provisional: bool,
+    is_provisional: bool = False,
     rolls_back: Release | None = None,
     retries: Release | None = None,
     form_key: str | None = None,
@@ -101,9 +75,11 @@ def create_draft(
 ) -> Release:
     """Create a draft with these versions, or return the draft that this form created.
 
-    `rolls_back` is the release to roll back. `retries` is the release whose failed versions are
-    sent again.
+    A worker checks the draft next. Without a name it is named after its versions. A provisional
+    draft isn't listed until a person changes it. `rolls_back` is the release to roll back.
+    `retries` is the release whose failed versions are sent again.
     """
+    name, note = valid_texts(name, note)
     now = clock.now()
     names = [(item.version.version_number, item.audience_name) for item in planned]
     columns = {

@@ -104,6 +104,12 @@ def _nothing_to_publish(version: AudienceVersion | None) -> str:
     return f"Nothing to publish: version {version.version_number} is already live."
 
 
+def planned_versions(targets: Sequence[PublishTarget]) -> list[PlannedVersion]:
+    """Return these versions, each of another audience. Raises ReleaseError."""
+    require_audiences([target[:2] for target in targets])
+    return [planned_version(target) for target in targets]
+
+
 def planned_version(target: PublishTarget) -> PlannedVersion:
     if "\0" in "".join(target):
         raise ReleaseError("This version isn’t recorded here.", field="version")

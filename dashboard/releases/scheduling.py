@@ -18,7 +18,7 @@ from dashboard.releases import approval_requests, decisions, drafting
 from dashboard.releases.checking import check_release
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import Release, ReleaseItem, ReleaseState
-from dashboard.releases.planning import planned_publishes
+from dashboard.releases.planning import planned_publishes, planned_version
 from dashboard.releases.reviewing import blocked_reason, board_digest
 from dashboard.releases.schedules import ScheduledMoment
 
@@ -80,8 +80,12 @@ def _make_release(
     """
     if same := _same_release(review, state, due_at):
         return same
-    release = drafting.create_from_versions(
-        name="", note=note, targets=[review.target], user=user, is_provisional=True
+    release = drafting.create_draft(
+        name="",
+        note=note,
+        planned=[planned_version(review.target)],
+        user=user,
+        is_provisional=True,
     )
     try:
         check_release(release)

@@ -6,9 +6,10 @@ from django.contrib.auth.models import User
 from dashboard.operations.checking import PublishTarget
 from dashboard.releases import decisions, drafting
 from dashboard.releases.checking import check_release
-from dashboard.releases.drafting import create_from_versions, create_release
+from dashboard.releases.drafting import create_draft, create_release
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import MAX_ITEMS, Release, ReleaseItem
+from dashboard.releases.planning import planned_versions
 from dashboard.releases.reviewing import board_digest
 from tests.releases.conftest import Draft
 from tests.support.many_audiences import ManyAudiences
@@ -114,7 +115,7 @@ def test_an_earlier_version_can_be_released(service: ManyAudiences, paula: User)
     service.change(key, publishedVersion=service.live(key, 2), latestVersion=None)
     service.record()
     target = PublishTarget(*key, "ver_aud_1_1")
-    release = create_from_versions(name="", note="", targets=[target], user=paula)
+    release = create_draft(name="", note="", planned=planned_versions([target]), user=paula)
     item = release.items.get()
     assert (item.version_number, item.live_version_number) == (1, 2)
 
@@ -132,10 +133,9 @@ def test_an_unpublishable_version_is_refused(
     service: ManyAudiences, paula: User, version_id: str, sentence: str
 ) -> None:
     key, _ = service.add(2)
+    targets = [PublishTarget(*key, version_id)]
     with pytest.raises(ReleaseError) as error:
-        create_from_versions(
-            name="", note="", targets=[PublishTarget(*key, version_id)], user=paula
-        )
+        create_draft(name="", note="", planned=planned_versions(targets), user=paula)
     assert (str(error.value), error.value.field) == (sentence, "version")
 
 

@@ -11,6 +11,7 @@ from dashboard.accounts.permissions import PUBLISH, requires
 from dashboard.releases import decisions, drafting
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import MAX_NAME, MAX_NOTE, Release, ReleaseItem, ReleaseState
+from dashboard.releases.planning import planned_versions
 from dashboard.web.releases.board import read_board
 from dashboard.web.releases.selection import (
     AUDIENCE_FIELD,
@@ -71,7 +72,7 @@ def _create_or_add(request: Request, fields: QueryDict) -> Release:
         "form_key": form_key,
     }
     if versions := selected_versions(fields):
-        return drafting.create_from_versions(targets=versions, **columns)
+        return drafting.create_draft(planned=planned_versions(versions), **columns)
     audiences = selected_audiences(fields)
     chosen = fields.get("release", NEW)
     if chosen == NEW:
