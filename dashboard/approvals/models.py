@@ -99,7 +99,6 @@ class ApprovalRequest(models.Model):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
     requested_by_name = models.CharField(max_length=MAX_ACTOR_NAME)
-    """The name at that time; it outlives the account."""
     by_program = models.CharField(max_length=200, blank=True)
     """Token and program that made the request for them, such as `by token nightly (agent),
     Claude`."""

@@ -165,7 +165,6 @@ class Event(ClaimedRow):
     actor_id = models.BigIntegerField(null=True)
     """The user who did it; null if nobody did, such as when the service is unreachable."""
     actor_name = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
-    """The name at that time; it outlives the account."""
     owner_ids = models.JSONField(default=list)
     """The users whose change it is."""
 

@@ -98,7 +98,6 @@ class Release(ClaimedRow):
     by_program = models.CharField(max_length=200, blank=True, default="", db_default="")
     """The token and the program that planned it, such as "by token nightly"; "" for a person."""
     owner_name = models.CharField(max_length=MAX_ACTOR_NAME)
-    """The owner's name at that time; kept when the account is deleted."""
     decided_at = models.DateTimeField(null=True)
     """When the owner last decided to publish, to schedule or to continue."""
     publishes_others = models.BooleanField(default=False)

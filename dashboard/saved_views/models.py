@@ -41,7 +41,6 @@ class SavedView(models.Model):
     created_by_name = models.CharField(max_length=MAX_ACTOR_NAME)
     changed_at = models.DateTimeField()
     changed_by_name = models.CharField(max_length=MAX_ACTOR_NAME)
-    """The user's name at that time; a team view keeps it when the account is deleted."""
 
     class Meta:
         ordering = ["position", "pk"]

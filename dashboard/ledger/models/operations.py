@@ -11,7 +11,8 @@ from dashboard import clock
 from dashboard.ledger.models.publications import PublicationReason
 
 MAX_ACTOR_NAME = 200
-"""Maximum length in characters. First and last name together may be longer."""
+"""Maximum length in characters of a user's name; first and last name together may be longer. Each
+column of names has the name at that time, which outlives the account."""
 
 
 class OperationKind(models.TextChoices):
@@ -42,7 +43,6 @@ class Operation(models.Model):
 
     actor = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
     actor_name = models.CharField(max_length=MAX_ACTOR_NAME)
-    """The name at that time; it outlives the account."""
 
     page_id = models.TextField(blank=True)
     audience_id = models.TextField(blank=True)
