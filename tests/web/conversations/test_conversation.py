@@ -12,6 +12,7 @@ import pytest
 from django.test import Client
 
 from tests.support import wire
+from tests.support.clock import stopped
 from tests.support.conversation_page import URL, ConversationPage, visible
 from tests.support.fake_service import FakeService
 from tests.support.hostile_strings import PAYLOADS
@@ -70,7 +71,9 @@ def test_a_conversation_shows_messages_calls_and_changes_in_order(talk: Conversa
 def test_a_conversation_of_any_length_takes_two_calls(
     talk: ConversationPage,
     django_assert_max_num_queries: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    stopped(monkeypatch)  # A second later, the audience would be recorded as seen again.
     talk.messages = [message(messageId=f"m{n}", toolCalls=[call(result=n)]) for n in range(60)]
     talk.data["pendingChanges"] = [{"changeId": str(n), "newValue": str(n)} for n in range(60)]
     talk.open()  # records the audience
