@@ -16,6 +16,7 @@ from django.db import IntegrityError, transaction
 from pydantic import BaseModel, ValidationError
 
 from dashboard import clock
+from dashboard.approvals.rule import current_rule
 from dashboard.client import APIError, NotFoundError, RateLimitedError
 from dashboard.json_api.problems import field_error, invalid_fields_problem
 from dashboard.ledger.models.operations import actor_name
@@ -62,8 +63,11 @@ ACTS: Mapping[str, Act] = {
 
 def offered(caller: Caller) -> list[Act]:
     """Return the acts that a caller may perform now, in a stable order."""
-    may = {scope: caller.has(scope) for scope in Scope} | {Scope.PUBLISH: caller.may_publish}
-    return [act for act in ACTS.values() if may[act.scope]]
+    scopes = {scope for scope in Scope if caller.has(scope)}
+    rule = current_rule()
+    if rule.covers_publishing and rule.covers_rollbacks:
+        scopes.discard(Scope.PUBLISH)
+    return [act for act in ACTS.values() if act.scope in scopes]
 
 
 def perform(act: Act, caller: Caller, arguments: Any, *, key: str = "") -> tuple[int, Any]:

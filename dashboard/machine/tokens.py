@@ -21,7 +21,6 @@ from dashboard import clock
 from dashboard.accounts.permissions import PUBLISH
 from dashboard.approvals.models import ApprovalRequest, RequestState
 from dashboard.approvals.requests import ApprovalError
-from dashboard.approvals.rule import current_rule
 from dashboard.ledger.models.operations import actor_name
 from dashboard.machine.errors import ActError
 from dashboard.machine.models import MachineToken, Scope
@@ -60,13 +59,6 @@ class Caller:
         """How to name the program beside its person: "by token nightly (agent), Claude"."""
         mark = " (agent)" if self.token.is_agent else ""
         return f"by token {self.token.name}{mark}, {self.client}".removesuffix(", ")
-
-    @property
-    def may_publish(self) -> bool:
-        """Return whether the caller can publish anything without another person's approval."""
-        rule = current_rule()
-        is_free = not (rule.covers_publishing and rule.covers_rollbacks)
-        return is_free and self.has(Scope.PUBLISH)
 
 
 def issue(

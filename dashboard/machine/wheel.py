@@ -30,7 +30,7 @@ Requires-Dist: keyring; extra == "keyring"
 def build(base_url: str) -> bytes:
     """Return the wheel, with the URL of its server. Source: packaging.python.org."""
     files = {f"pressroom_cli/{path.name}": path.read_text() for path in SOURCE.glob("*.py")}
-    files["pressroom_cli/server.py"] = f'"""The server it comes from."""\n\nURL = {base_url!r}\n'
+    files["pressroom_cli/__init__.py"] += f"URL = {base_url!r}\n"
     info = f"{NAME}.dist-info"
     files[f"{info}/METADATA"] = METADATA
     files[f"{info}/WHEEL"] = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"

@@ -172,7 +172,7 @@ def test_the_wheel_fits_its_server(client: Client, settings: Any) -> None:
     assert response.status_code == 200
     with zipfile.ZipFile(io.BytesIO(response.content)) as wheel:
         assert wheel.testzip() is None
-        assert "https://pressroom.example.com" in wheel.read("pressroom_cli/server.py").decode()
+        assert "https://pressroom.example.com" in wheel.read("pressroom_cli/__init__.py").decode()
         record = wheel.read(f"pressroom_cli-{version}.dist-info/RECORD").decode()
         assert {line.split(",")[0] for line in record.split()} == set(wheel.namelist())
 

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import httpx
 
-from . import VERSION, server
+from . import URL, VERSION
 
 TRIES, TIMEOUT_S, MAX_PAUSE_S = 3, 40.0, 60.0
 SERVICE = "pressroom"
@@ -27,7 +27,7 @@ FAILED, USAGE, SIGN_IN, UNKNOWN = 1, 2, 4, 6
 
 
 def base_url() -> str:
-    if url := os.environ.get("PRESSROOM_URL") or server.URL:
+    if url := os.environ.get("PRESSROOM_URL") or URL:
         return url.rstrip("/")
     raise CLIError("Set PRESSROOM_URL to the URL of Pressroom.", USAGE)
 

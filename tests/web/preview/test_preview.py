@@ -157,6 +157,17 @@ def test_a_theme_color_is_drawn_if_it_is_one(as_viewer: Client, service: FakeSer
         assert color in html
 
 
+def test_a_card_names_the_source_of_its_title(as_viewer: Client, service: FakeService) -> None:
+    for metadata, source in ((None, "Page title"), ({"title": "Trucks"}, "Page title")):
+        serve(service, wire.audience(), page=wire.page(metadata=metadata))
+        assert f"Search result {source}" in text(as_viewer.get(PAGE).text)
+    override = wire.audience(
+        effectiveMetadata={"title": "Ours"}, metadataOverride={"title": "Ours"}
+    )
+    serve(service, override, page=wire.page())
+    assert "Search result Override title" in text(get(as_viewer, "audience-preview"))
+
+
 def test_overrides_are_shown_beside_the_actions(as_viewer: Client, service: FakeService) -> None:
     serve(service, wire.audience(actionUrlOverride="https://a.example/cold"))
     page = text(get(as_viewer, "audience-preview"))
