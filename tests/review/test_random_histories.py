@@ -1,9 +1,9 @@
 """Three people review one list: no decision misses what others did, or a changed text.
 
-Each history is random: steps through the list, decisions, takeovers, dialogs left open, publishes
-with any outcome, edits and publishes from outside, and jumps of the clock. A text is only decided
-on or published as its user saw it. Set HISTORIES to run more histories, HISTORY to run one by its
-seed.
+Each history is random: steps through the list, narrowed by assignee or not, decisions,
+assignments, takeovers, dialogs left open, publishes with any outcome, edits and publishes from
+outside, and jumps of the clock. A text is only decided on or published as its user saw it. Set
+HISTORIES to run more histories, HISTORY to run one by its seed.
 """
 
 from dataclasses import dataclass, field
@@ -17,6 +17,7 @@ from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.db import transaction
 
+from dashboard.comments.assignees import assign
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.models import AudienceRecord
 from dashboard.ledger.queries.audiences import audience_last_known
@@ -33,7 +34,7 @@ from dashboard.review.decisions import (
     undo,
     version_digest,
 )
-from dashboard.review.models import DecisionKind, ReviewDecision, ReviewRun
+from dashboard.review.models import AssignedTo, DecisionKind, ReviewDecision, ReviewRun
 from dashboard.review.runs import begin_run, go_to_next, read_queue
 from tests.conftest import person
 from tests.support.clock import Clock, stopped
@@ -132,7 +133,8 @@ class History:
         return Reviewer(user, run)
 
     def run(self) -> None:
-        acts = [self.open, self.next, self.decide, self.decide, self.undo, self.take_over,
+        acts = [self.open, self.next, self.narrow, self.assign, self.decide, self.decide,
+                self.undo, self.take_over,
                 self.open_dialog, self.press, self.press, self.edit, self.rewrite,
                 self.publish_outside, self.crawl, self.jump]  # fmt: skip
         for _ in range(STEPS):
@@ -148,12 +150,34 @@ class History:
         text = version_digest(version)
         who.page = Page(key, read_basis(record, who.user.pk).digest, text, self.acts.now)
 
-    def next(self, who: Reviewer) -> None:
+    def next(self, who: Reviewer, *, may_stay: bool = False) -> None:
         number = self.keys.index(who.page.key) + 1 if who.page else 0
-        item = go_to_next(read_queue(who.run), number)
+        queue = read_queue(who.run)
+        item = go_to_next(queue, number, may_stay=may_stay)
         if item:
             assert holder_at(item.place, but=who.user.pk) is None
+            assert self.is_selected(who, item.key)
             self.open(who, item.key)
+        else:
+            free = [other for other in queue.items if other.is_open and not other.holder]
+            others = [other for other in free if may_stay or other.number != number]
+            assert not any(self.is_selected(who, other.key) for other in others)
+
+    def is_selected(self, who: Reviewer, key: Key) -> bool:
+        """Return whether a review is narrowed to this audience, or not at all."""
+        assignee_id = AudienceRecord.objects.get(page_id=key[0], audience_id=key[1]).assignee_id
+        wanted = {AssignedTo.ANYONE: assignee_id, AssignedTo.VIEWER: who.user.pk}
+        return assignee_id == wanted.get(AssignedTo(who.run.assigned_to))
+
+    def narrow(self, who: Reviewer) -> None:
+        who.run.assigned_to = self.random.choice(AssignedTo.values)
+        who.run.save(update_fields=["assigned_to"])
+        self.next(who, may_stay=True)
+
+    def assign(self, who: Reviewer) -> None:
+        users = [None, *(reviewer.user for reviewer in self.people)]
+        keys = self.random.sample(self.keys, self.random.randrange(1, AUDIENCES))
+        assign(who.user, keys, self.random.choice(users))
 
     def decide(self, who: Reviewer) -> None:
         if not who.page:
