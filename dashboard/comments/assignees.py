@@ -5,31 +5,28 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from dashboard.comments.signals import audiences_assigned
 from dashboard.ledger import feed
 from dashboard.ledger.models import AudienceRecord
-
-AudienceKey = tuple[str, str]
-BATCH_SIZE = 100
-"""Maximum number of keys in a query, because SQLite limits the depth of an expression."""
+from dashboard.ledger.queries.rows import AudienceKey, of_audiences
 
 
 def assign(actor: User, keys: Sequence[AudienceKey], user: User | None) -> int:
     """Assign audiences to an active user, or to nobody; return how many changed."""
-    changed: list[AudienceKey] = []
+    wanted, assignee_id = set(keys), user.pk if user else None
     with transaction.atomic():
-        for start in range(0, len(keys), BATCH_SIZE):
-            batch = Q()
-            for page_id, audience_id in keys[start : start + BATCH_SIZE]:
-                batch |= Q(page_id=page_id, audience_id=audience_id)
-            others = AudienceRecord.objects.filter(batch).exclude(assignee=user)
-            if user is None:
-                others = AudienceRecord.objects.filter(batch, assignee__isnull=False)
-            rows = list(others.values_list("pk", "page_id", "audience_id"))
-            AudienceRecord.objects.filter(pk__in=[pk for pk, *_ in rows]).update(assignee=user)
-            changed += [(page_id, audience_id) for _, page_id, audience_id in rows]
+        rows = AudienceRecord.objects.filter(of_audiences(keys))
+        ids = {
+            pk: (page_id, audience_id)
+            for pk, page_id, audience_id, before in rows.values_list(
+                "pk", "page_id", "audience_id", "assignee"
+            )
+            if (page_id, audience_id) in wanted and before != assignee_id
+        }
+        AudienceRecord.objects.filter(pk__in=ids).update(assignee=user)
+        changed = list(ids.values())
         feed.add_audiences(*changed, actor_id=actor.pk)
         if user and changed:
             audiences_assigned.send_robust(

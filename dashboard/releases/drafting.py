@@ -14,6 +14,7 @@ from django.db.models import Max
 from dashboard import clock
 from dashboard.ledger.models.operations import actor_name
 from dashboard.ledger.queries.pages import page_names
+from dashboard.ledger.queries.rows import AudienceKey
 from dashboard.operations.checking import PublishTarget
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import (
@@ -27,7 +28,6 @@ from dashboard.releases.models import (
     change,
 )
 from dashboard.releases.planning import (
-    AudienceKey,
     PlannedVersion,
     latest_versions,
     planned_version,

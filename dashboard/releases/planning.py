@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from django.db.models import F, QuerySet
 
@@ -13,13 +13,11 @@ from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger.models import AudienceRecord, VersionRecord
 from dashboard.ledger.models.objects import IN_FLIGHT
 from dashboard.ledger.queries.audiences import audience_last_known, version_last_known
+from dashboard.ledger.queries.rows import AudienceKey
 from dashboard.operations.checking import PublishTarget
 from dashboard.releases.errors import AudienceProblem, ReleaseError
 from dashboard.releases.holding import ACTIVE
 from dashboard.releases.models import MAX_ITEMS, ItemState, ReleaseItem, ReleaseState
-
-AudienceKey: TypeAlias = tuple[str, str]
-"""The ids of a page and of one of its audiences."""
 
 
 @dataclass(frozen=True)

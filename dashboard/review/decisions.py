@@ -18,16 +18,15 @@ from django.dispatch import Signal
 
 from dashboard import clock
 from dashboard.clock import in_words
-from dashboard.contract.audiences import AudienceVersion
+from dashboard.contract.audiences import AudienceVersion, text_of
 from dashboard.ledger import feed
 from dashboard.ledger.models import AudienceRecord, Operation
 from dashboard.ledger.models.operations import Outcome, actor_name
 from dashboard.ledger.operations import OPEN
+from dashboard.ledger.queries.rows import AudienceKey, of_audiences
 from dashboard.ledger.recording import set_rejected
 from dashboard.review.models import DecisionKind, ReviewDecision, ReviewRun
 
-AudienceKey = tuple[str, str]
-"""The ids of a page and of one of its audiences."""
 NOTICE_AFTER = timedelta(seconds=10)
 """How long a user can undo a decision before anybody is notified of it. Source: our choice."""
 JUST_NOW = timedelta(minutes=1)
@@ -86,7 +85,7 @@ def version_digest(version: AudienceVersion | None) -> str:
     """Return a hash of a version and its text; "" without a version."""
     if version is None:
         return ""
-    text = (version.version_id, version.supplementary_context or "", version.is_new_page_agent)
+    text = (version.version_id, text_of(version), version.is_new_page_agent)
     return hashlib.sha256(repr(text).encode()).hexdigest()
 
 
@@ -117,10 +116,7 @@ def rejections(keys: Sequence[AudienceKey]) -> dict[tuple[str, str, str], Review
 
     A rejection is no longer in force after it was undone or followed by another shared decision.
     """
-    page_ids, audience_ids = {page for page, _ in keys}, {audience for _, audience in keys}
-    decisions = ReviewDecision.objects.filter(
-        IN_FORCE, SHARED, page_id__in=page_ids, audience_id__in=audience_ids
-    )
+    decisions = ReviewDecision.objects.filter(IN_FORCE, SHARED, of_audiences(keys))
     last = {
         (decision.page_id, decision.audience_id, decision.version_id): decision
         for decision in decisions.order_by("pk")

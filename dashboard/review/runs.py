@@ -16,8 +16,9 @@ from dashboard.ledger.models import AudienceRecord, Operation
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.operations import OPEN
 from dashboard.ledger.pruning import in_batches
+from dashboard.ledger.queries.rows import AudienceKey, of_audiences
 from dashboard.live.presence import PlaceClaim, claim, claims_by_place, place_of
-from dashboard.review.decisions import IN_FORCE, SHARED, AudienceKey, is_on_text_of
+from dashboard.review.decisions import IN_FORCE, SHARED, is_on_text_of
 from dashboard.review.models import (
     MAX_KEYS,
     AssignedTo,
@@ -265,15 +266,9 @@ def _prunable(before: datetime) -> tuple[QuerySet[ReviewRun], QuerySet[ReviewDec
 
 
 def _records(keys: Iterable[AudienceKey]) -> dict[AudienceKey, ListedAudienceColumns]:
-    page_ids, audience_ids = _ids(keys)
-    rows = AudienceRecord.objects.filter(page_id__in=page_ids, audience_id__in=audience_ids)
+    rows = AudienceRecord.objects.filter(of_audiences(keys))
     columns = map(ListedAudienceColumns._make, rows.values_list(*ListedAudienceColumns._fields))
     return {(record.page_id, record.audience_id): record for record in columns}
-
-
-def _ids(keys: Iterable[AudienceKey]) -> tuple[set[str], set[str]]:
-    pairs = list(keys)
-    return {page_id for page_id, _ in pairs}, {audience_id for _, audience_id in pairs}
 
 
 def _decisions(
@@ -285,13 +280,8 @@ def _decisions(
 
     One query, and another for audiences whose record has changed since.
     """
-    page_ids, audience_ids = _ids(keys)
-    decisions = ReviewDecision.objects.filter(
-        IN_FORCE,
-        SHARED | Q(user=run.user_id, kind=DecisionKind.LATER) | Q(run=run),
-        page_id__in=page_ids,
-        audience_id__in=audience_ids,
-    )
+    visible = SHARED | Q(user=run.user_id, kind=DecisionKind.LATER) | Q(run=run)
+    decisions = ReviewDecision.objects.filter(IN_FORCE, visible, of_audiences(keys))
     last = {
         (decision.page_id, decision.audience_id): decision for decision in decisions.order_by("pk")
     }
@@ -301,9 +291,7 @@ def _decisions(
         if key in records and records[key].digest != decision.record_digest
     }
     if uncertain:
-        page_ids, audience_ids = _ids(uncertain)
-        rows = AudienceRecord.objects.filter(page_id__in=page_ids, audience_id__in=audience_ids)
-        for record in rows:
+        for record in AudienceRecord.objects.filter(of_audiences(uncertain)):
             key = (record.page_id, record.audience_id)
             if key in uncertain and not is_on_text_of(last[key], record):
                 del last[key]

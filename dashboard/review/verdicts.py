@@ -14,6 +14,7 @@ from dashboard import clock
 from dashboard.contract.conversations import Change
 from dashboard.ledger import feed
 from dashboard.ledger.models.operations import actor_name
+from dashboard.ledger.queries.rows import AudienceKey, of_audiences
 from dashboard.review.models import ChangeVerdict, VerdictKind
 
 
@@ -49,14 +50,10 @@ def verdicts_on(page_id: str, audience_id: str) -> dict[str, ChangeVerdict]:
     return {verdict.change_key: verdict for verdict in verdicts_of([key]).get(key, ())}
 
 
-def verdicts_of(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[ChangeVerdict]]:
+def verdicts_of(keys: Iterable[AudienceKey]) -> dict[AudienceKey, list[ChangeVerdict]]:
     """Return the verdicts on changes of these audiences, by page and audience id; one query."""
-    pairs = list(keys)
-    verdicts: dict[tuple[str, str], list[ChangeVerdict]] = {}
-    for verdict in ChangeVerdict.objects.filter(
-        page_id__in={page_id for page_id, _ in pairs},
-        audience_id__in={audience_id for _, audience_id in pairs},
-    ):
+    verdicts: dict[AudienceKey, list[ChangeVerdict]] = {}
+    for verdict in ChangeVerdict.objects.filter(of_audiences(keys)):
         verdicts.setdefault((verdict.page_id, verdict.audience_id), []).append(verdict)
     return verdicts
 

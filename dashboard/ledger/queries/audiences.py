@@ -3,7 +3,7 @@
 All screens, exports and notifications that show what is or was live use these.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from dashboard.contract.wire import read_date
 from dashboard.ledger.models import AudienceRecord, PageRecord, Publication, VersionRecord
 from dashboard.ledger.models.objects import IN_FLIGHT
 from dashboard.ledger.models.publications import PublicationReason
+from dashboard.ledger.queries.rows import of_audiences
 
 _IDS = {"page_id": OuterRef("page_id"), "audience_id": OuterRef("audience_id")}
 _LIVE = Publication.objects.filter(**_IDS, ended_at=None)
@@ -142,7 +143,7 @@ def live_publication(page_id: str, audience_id: str) -> Publication | None:
 
 def live_publications(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Publication]:
     keys = set(keys)
-    live = _of_audiences(keys).filter(ended_at=None).select_related("operation")
+    live = Publication.objects.filter(of_audiences(keys), ended_at=None).select_related("operation")
     by_key = {(publication.page_id, publication.audience_id): publication for publication in live}
     return {key: by_key[key] for key in keys & by_key.keys()}
 
@@ -257,7 +258,7 @@ def target_in(history: Sequence[Publication]) -> Publication | None:
 
 def _histories(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[Publication]]:
     histories: dict[tuple[str, str], list[Publication]] = {key: [] for key in keys}
-    for publication in _of_audiences(histories):
+    for publication in Publication.objects.filter(of_audiences(histories)):
         key = (publication.page_id, publication.audience_id)
         if key in histories:
             histories[key].append(publication)
@@ -289,12 +290,3 @@ def outside_publications(
 
 def _of(page_id: str, audience_id: str) -> QuerySet[Publication]:
     return Publication.objects.filter(page_id=page_id, audience_id=audience_id)
-
-
-def _of_audiences(keys: Collection[tuple[str, str]]) -> QuerySet[Publication]:
-    """Return the publications of these audiences, and of others that combine the same ids."""
-    page_ids, audience_ids = (
-        {page_id for page_id, _ in keys},
-        {audience_id for _, audience_id in keys},
-    )
-    return Publication.objects.filter(page_id__in=page_ids, audience_id__in=audience_ids)

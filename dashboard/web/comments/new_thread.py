@@ -11,7 +11,8 @@ from dashboard.comments.anchors import Anchor, anchor_in, quote_of, text_digest
 from dashboard.comments.models import OF_AUDIENCE, TargetKind
 from dashboard.comments.threads import CommentError, ThreadTarget
 from dashboard.ledger.queries.audiences import audience_last_known, version_last_known
-from dashboard.web.comments.subjects import metadata_fields, read_items
+from dashboard.service.reading import read_conversation
+from dashboard.web.comments.subjects import conversation_digests, metadata_fields
 from dashboard.web.comments.talk import place_or_404
 from dashboard.web.ui.query_params import int_param
 from dashboard.web.ui.urls import is_identifier
@@ -95,12 +96,12 @@ def _message(kind: TargetKind, ids: tuple[str, str], fields: QueryDict) -> NewTh
         raise Http404
     if not _DIGEST.fullmatch(digest):
         try:
-            item = read_items(*ids).get((kind, object_id))
+            conversation = read_conversation(*ids)
         except APIError as error:
             raise CommentError(f"The conversation can’t be read. {error}") from error
-        if item is None:
+        digest = conversation_digests(conversation).get((kind, object_id), "")
+        if not digest:
             raise CommentError(f"This {kind} is no longer returned.")
-        digest = item.digest
     return NewThread(ThreadTarget(kind, *ids, object_id=object_id), digest=digest)
 
 

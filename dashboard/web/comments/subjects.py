@@ -1,8 +1,7 @@
 """The subjects of threads besides passages: fields, messages and changes, as last read."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 
 from pydantic.alias_generators import to_snake
 
@@ -10,18 +9,11 @@ from dashboard.client import APIError
 from dashboard.comments.anchors import text_digest
 from dashboard.comments.models import TargetKind, Thread
 from dashboard.contract.audiences import Audience
-from dashboard.contract.conversations import Change, Conversation, Message
+from dashboard.contract.conversations import Conversation
 from dashboard.contract.metadata import FIELDS
 from dashboard.service.reading import read_conversation
 
 OF_CONVERSATION = (TargetKind.MESSAGE, TargetKind.CHANGE)
-
-
-@dataclass(frozen=True)
-class ConversationItem:
-    kind: TargetKind
-    item_id: str
-    digest: str
 
 
 def metadata_fields(audience: Audience) -> dict[str, str]:
@@ -31,33 +23,17 @@ def metadata_fields(audience: Audience) -> dict[str, str]:
     return {name: str(value) for name, value in values.items() if value not in (None, "", [])}
 
 
-def read_items(page_id: str, audience_id: str) -> dict[tuple[str, str], ConversationItem]:
-    """Read what can be commented on in a conversation, by kind and id. Raises APIError."""
-    return items_of(read_conversation(page_id, audience_id))
-
-
-def items_of(conversation: Conversation) -> dict[tuple[str, str], ConversationItem]:
-    items = {}
+def conversation_digests(conversation: Conversation) -> dict[tuple[str, str], str]:
+    """Return digests of the texts of messages and changes that have an id, by kind and id."""
+    digests = {}
     for message in conversation.messages:
-        if message.message_id:
-            key = (TargetKind.MESSAGE.value, message.message_id)
-            digest = text_digest(_text_of(message))
-            items[key] = ConversationItem(TargetKind.MESSAGE, key[1], digest)
+        parts = [part.text or "" for part in message.content_parts or []]
+        text = "\n".join([message.content or "", *parts])
+        digests[TargetKind.MESSAGE.value, message.message_id or ""] = text_digest(text)
         for change in message.changes or []:
-            if change.change_id:
-                key = (TargetKind.CHANGE.value, change.change_id)
-                digest = text_digest(_text_of_change(change))
-                items[key] = ConversationItem(TargetKind.CHANGE, key[1], digest)
-    return items
-
-
-def _text_of(message: Message) -> str:
-    parts = [part.text or "" for part in message.content_parts or []]
-    return "\n".join([message.content or "", *parts])
-
-
-def _text_of_change(change: Change) -> str:
-    return "\n".join([change.previous_value or "", change.new_value or ""])
+            text = "\n".join([change.previous_value or "", change.new_value or ""])
+            digests[TargetKind.CHANGE.value, change.change_id or ""] = text_digest(text)
+    return {key: digest for key, digest in digests.items() if key[1]}
 
 
 def subject_notes(
@@ -70,20 +46,20 @@ def subject_notes(
     """
     threads = list(threads)
     fields = metadata_fields(audience)
-    items: Mapping[tuple[str, str], ConversationItem] | None = None
+    digests: dict[tuple[str, str], str] | None = None
     if any(thread.kind in OF_CONVERSATION for thread in threads):
         with suppress(APIError):
-            items = read_items(page_id, audience_id)
+            digests = conversation_digests(read_conversation(page_id, audience_id))
     notes = {}
     for thread in threads:
         if thread.kind == TargetKind.FIELD:
             text = fields.get(thread.object_id)
             notes[thread.pk] = _note(thread, "field", None if text is None else text_digest(text))
-        elif thread.kind in OF_CONVERSATION and items is None:
+        elif thread.kind in OF_CONVERSATION and digests is None:
             notes[thread.pk] = "The conversation can’t be read at the moment."
-        elif thread.kind in OF_CONVERSATION and items is not None:
-            item = items.get((thread.kind, thread.object_id))
-            notes[thread.pk] = _note(thread, thread.kind, item.digest if item else None)
+        elif digests is not None and thread.kind in OF_CONVERSATION:
+            digest = digests.get((thread.kind, thread.object_id))
+            notes[thread.pk] = _note(thread, thread.kind, digest)
     return notes
 
 

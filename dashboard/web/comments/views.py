@@ -28,15 +28,8 @@ from dashboard.web.comments.talk import Talk, place_or_404, talk_url
 from dashboard.web.ui.forms import forget_unsent_form, resumed_form, sent_form_key
 from dashboard.web.ui.htmx import Request, render_partial, safe_return_url
 
-FORM: dict[str, Any] = {
-    "body": "",
-    "hidden": {},
-    "note": "",
-    "quote": "",
-    "thread": None,
-    "deleted": None,
-}
-"""The defaults of a comment form's context."""
+HIDDEN_FIELDS = ("place", "kind", "about", "object_id", "version", "start", "end", "digest")
+"""The fields that say what a new thread is about."""
 
 
 @require_GET
@@ -64,79 +57,61 @@ def thread_detail(request: Request, thread_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def thread_new(request: Request) -> HttpResponse:
     """Begin a thread; see `read_new_thread` for the fields."""
-    if request.method != "POST":
-        fields = resumed_form(request) or request.GET
-        return _show_new(request, fields)
-    try:
-        new = read_new_thread(request.POST)
-        comment = begin_thread(
-            request.user,
-            new.target,
-            request.POST.get("body", ""),
-            anchor=new.anchor,
-            digest=new.digest,
-            form_key=sent_form_key(request),
-        )
-    except CommentError as error:
-        return _show_new(request, request.POST, error)
-    return _done(request, comment.thread, comment.body)
-
-
-def _show_new(
-    request: Request, fields: QueryDict, error: CommentError | None = None
-) -> HttpResponse:
+    is_sent = request.method == "POST"
+    fields = request.POST if is_sent else resumed_form(request) or request.GET
+    body = fields.get("body", "")
     new: NewThread | None = None
+    error: CommentError | None = None
     try:
         new = read_new_thread(fields)
-    except CommentError as unreadable:
-        error = error or unreadable
-    digest = (new.anchor.digest if new.anchor else new.digest) if new else fields.get("digest", "")
-    names = ("place", "kind", "about", "object_id", "version", "start", "end")
-    kind = new.target.kind if new else ""
-    return _show_form(
-        request,
-        fields.get("place", ""),
-        error,
-        title="New comment",
-        button="Comment" if new else "",
-        body=fields.get("body", ""),
-        hidden={name: fields.get(name) for name in names} | {"digest": digest},
-        quote=new.anchor.quote if new and new.anchor else "",
-        note=f"On a {kind} of the conversation. Its text isn’t stored."
-        if kind in OF_CONVERSATION
-        else "",
-    )
+        if is_sent:
+            form_key = sent_form_key(request)
+            comment = begin_thread(
+                request.user,
+                new.target,
+                body,
+                anchor=new.anchor,
+                digest=new.digest,
+                form_key=form_key,
+            )
+            return _done(request, comment.thread, comment.body)
+    except CommentError as problem:
+        error = problem
+    hidden = {name: fields.get(name) for name in HIDDEN_FIELDS}
+    context: dict[str, Any] = {"button": "Comment" if new else "", "body": body}
+    if new:
+        hidden["digest"] = new.anchor.digest if new.anchor else new.digest
+        context["quote"] = new.anchor.quote if new.anchor else ""
+        if new.target.kind in OF_CONVERSATION:
+            kind = new.target.kind
+            context["note"] = f"On a {kind} of the conversation. Its text isn’t stored."
+    place = fields.get("place", "")
+    return _show_form(request, place, error, title="New comment", hidden=hidden, **context)
 
 
 def _show_form(
     request: Request, place: str, error: CommentError | None, **context: Any
 ) -> HttpResponse:
-    status = (
-        HTTPStatus.UNPROCESSABLE_ENTITY if error and request.method == "POST" else HTTPStatus.OK
-    )
+    status = HTTPStatus.OK
     if isinstance(error, TextChangedError):
         status = HTTPStatus.CONFLICT
-    context = FORM | context | {"place": place_or_404(place), "problem": error or ""}
+    elif error and request.method == "POST":
+        status = HTTPStatus.UNPROCESSABLE_ENTITY
+    context |= {"place": place_or_404(place), "problem": error or ""}
     return render(request, "comments/form.html", context, status=status)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def thread_reply(request: Request, thread_id: int) -> HttpResponse:
     thread = get_object_or_404(Thread, pk=thread_id)
-    if request.method != "POST":
-        fields = resumed_form(request) or request.GET
-        return _show_reply(request, thread, fields.get("body", ""))
-    body = request.POST.get("body", "")
-    try:
-        add_comment(request.user, thread, body, form_key=sent_form_key(request))
-    except CommentError as error:
-        return _show_reply(request, thread, body, error)
-    return _done(request, thread, body)
-
-
-def _show_reply(
-    request: Request, thread: Thread, body: str, error: CommentError | None = None
-) -> HttpResponse:
+    fields = request.POST if request.method == "POST" else resumed_form(request) or request.GET
+    body, error = fields.get("body", ""), None
+    if request.method == "POST":
+        try:
+            add_comment(request.user, thread, body, form_key=sent_form_key(request))
+            return _done(request, thread, body)
+        except CommentError as problem:
+            error = problem
     context = {"thread": with_lines([thread])[0], "thread_id": thread.pk, "body": body}
     return _show_form(request, thread.place, error, title="Reply", button="Reply", **context)
 
@@ -162,17 +137,17 @@ def _set_open(request: Request, thread_id: int, *, is_open: bool) -> HttpRespons
 @require_http_methods(["GET", "HEAD", "POST"])
 def comment_edit(request: Request, comment_id: int) -> HttpResponse:
     comment = _comment_or_404(comment_id)
+    is_sent, error = request.method == "POST", None
+    fields = request.POST if is_sent else resumed_form(request) or QueryDict()
+    body = fields.get("body", comment.body)
+    if is_sent:
+        try:
+            edit_comment(request.user, comment, body)
+            return _done(request, comment.thread, body)
+        except CommentError as problem:
+            error = problem
     form = {"title": "Edit comment", "button": "Save", "thread_id": comment.thread_id}
-    if request.method != "POST":
-        fields = resumed_form(request) or QueryDict()
-        body = fields.get("body", comment.body)
-        return _show_form(request, comment.thread.place, None, body=body, **form)
-    body = request.POST.get("body", "")
-    try:
-        edit_comment(request.user, comment, body)
-    except CommentError as error:
-        return _show_form(request, comment.thread.place, error, body=body, **form)
-    return _done(request, comment.thread, body)
+    return _show_form(request, comment.thread.place, error, body=body, **form)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

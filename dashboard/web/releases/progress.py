@@ -13,6 +13,7 @@ from dashboard import clock
 from dashboard.approvals.rule import current_rule
 from dashboard.ledger.models import AudienceRecord, Publication, VersionRecord
 from dashboard.ledger.models.objects import IN_FLIGHT
+from dashboard.ledger.queries.rows import of_audiences
 from dashboard.ledger.states import VERSION_STATES, OperationState, VersionState
 from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
 from dashboard.releases.next_drafts import (
@@ -216,8 +217,8 @@ def _rows(release: Release, name: str, items: list[ReleaseItem]) -> list[ItemRow
 
 
 def _superseded(items: list[ReleaseItem]) -> set[int]:
-    page_ids, audience_ids = {item.page_id for item in items}, {item.audience_id for item in items}
-    records = AudienceRecord.objects.filter(page_id__in=page_ids, audience_id__in=audience_ids)
+    keys = [(item.page_id, item.audience_id) for item in items]
+    records = AudienceRecord.objects.filter(of_audiences(keys))
     columns = ("page_id", "audience_id", "live_version_id")
     live = {(page, audience): version for page, audience, version in records.values_list(*columns)}
     return {
@@ -291,9 +292,7 @@ def rollback_context(items: Sequence[ReleaseItem]) -> dict[str, Any]:
 def _last_periods(items: Iterable[ReleaseItem]) -> dict[int, Publication]:
     by_version = {(item.page_id, item.audience_id, item.live_version_id): item.pk for item in items}
     publications = Publication.objects.filter(
-        page_id__in={page_id for page_id, _, _ in by_version},
-        audience_id__in={audience_id for _, audience_id, _ in by_version},
-        ended_at__isnull=False,
+        of_audiences(key[:2] for key in by_version), ended_at__isnull=False
     )
     periods = {}
     for publication in publications.order_by("started_at", "pk"):

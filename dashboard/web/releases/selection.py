@@ -9,10 +9,10 @@ from django.http import QueryDict
 
 from dashboard.ledger.queries import find
 from dashboard.ledger.queries.pages import page_names
+from dashboard.ledger.queries.rows import AudienceKey
 from dashboard.operations.checking import PublishTarget
 from dashboard.releases.errors import AudienceProblem, ReleaseError
 from dashboard.releases.models import MAX_ITEMS
-from dashboard.releases.planning import AudienceKey
 from dashboard.web.audiences.listing import matching_audiences
 from dashboard.web.audiences.markup import selection_value
 

@@ -14,8 +14,9 @@ from dashboard.comments.mentions import people
 from dashboard.comments.queries import open_threads_of
 from dashboard.ledger.queries.audiences import audience_last_known
 from dashboard.ledger.queries.pages import page_names
+from dashboard.ledger.queries.rows import AudienceKey
 from dashboard.releases.models import Release, ReleaseState
-from dashboard.review.decisions import AudienceKey, last_of_run, read_basis, what_changed
+from dashboard.review.decisions import last_of_run, read_basis, what_changed
 from dashboard.review.models import DecisionKind, ReviewRun
 from dashboard.review.runs import ReviewQueue, go_to_next, read_queue
 from dashboard.web.review.desk import SHOWS, Desk, read_desk
