@@ -9,6 +9,7 @@ from django.db.models import Count, Prefetch, Q, QuerySet, prefetch_related_obje
 
 from dashboard.comments.anchors import Fate, Placement, Range, carry, text_digest
 from dashboard.comments.models import Comment, TargetKind, Thread
+from dashboard.contract.audiences import text_of
 from dashboard.ledger.models import VersionRecord
 from dashboard.ledger.queries.rows import read_in_steps
 from dashboard.live.presence import place_of
@@ -150,4 +151,4 @@ def _texts(thread: Thread, version_ids: Collection[str]) -> dict[str, str]:
     records = VersionRecord.objects.filter(
         page_id=thread.page_id, audience_id=thread.audience_id, version_id__in=version_ids
     )
-    return {record.version_id: record.version.supplementary_context or "" for record in records}
+    return {record.version_id: text_of(record.version) for record in records}

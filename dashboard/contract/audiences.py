@@ -55,6 +55,11 @@ class AudienceVersion(Resource):
         return {"status": self.status, "queuedAt": self.queued_at, "publishedAt": self.published_at}
 
 
+def text_of(version: AudienceVersion | None) -> str:
+    """Return the supplementary context; "" if the version or its text is missing."""
+    return (version.supplementary_context if version else "") or ""
+
+
 class Audience(Resource):
     """An audience of a page. Required and nullable fields are not shown: each may be absent."""
 

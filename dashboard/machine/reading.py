@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from django.db.models import Model, QuerySet
 
-from dashboard.contract.audiences import Audience, AudienceVersion
+from dashboard.contract.audiences import Audience, AudienceVersion, text_of
 from dashboard.ledger.models import AudienceRecord, Operation
 from dashboard.ledger.queries.audience_list import AudienceFilters, find_audiences
 from dashboard.ledger.queries.audiences import audience_last_known, find_version
@@ -50,7 +50,7 @@ def read_audience(caller: Caller, arguments: shapes.ReadAudience) -> shapes.Audi
     if version is None:
         raise not_found("Version")
     what = f"text:{version.version_id}"
-    text, place = cut_text(version.supplementary_context or "", from_cursor(arguments.cursor, what))
+    text, place = cut_text(text_of(version), from_cursor(arguments.cursor, what))
     record = audience_last_known(arguments.page_id, arguments.audience_id)
     if record is None:
         raise not_found("Audience")
@@ -74,8 +74,8 @@ def diff(caller: Caller, arguments: shapes.Diff) -> shapes.Difference:
     new = _version(audience, arguments, arguments.to_version)
     if new is None or (old is None and arguments.from_version != "live"):
         raise not_found("Version")
-    before = (old.supplementary_context if old else "") or ""
-    difference = compare_texts(before, new.supplementary_context or "")
+    before = text_of(old)
+    difference = compare_texts(before, text_of(new))
     changes = [_change(paragraph) for paragraph in difference.paragraphs if not paragraph.is_same]
     what = f"diff:{old.version_id if old else ''}:{new.version_id}"
     fitting, place = cut(changes, from_cursor(arguments.cursor, what))

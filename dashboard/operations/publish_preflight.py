@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from dashboard.approvals.rule import is_rollback
-from dashboard.contract.audiences import Audience, AudienceVersion, VersionStatus
+from dashboard.contract.audiences import Audience, AudienceVersion, VersionStatus, text_of
 from dashboard.contract.conversations import Conversation
 from dashboard.contract.pages import PageItem, PageStatus
 from dashboard.ledger.models import Publication
@@ -161,7 +161,7 @@ def _version_findings(version: AudienceVersion | None, audience: Audience) -> It
         )
     elif version.status == VersionStatus.CANCELLED:
         yield Finding(Severity.RISK, f"{name} was canceled.", "The service may reject it.")
-    overrides = direction_overrides(version.supplementary_context or "")
+    overrides = direction_overrides(text_of(version))
     if overrides:
         yield Finding(
             Severity.RISK,
@@ -207,7 +207,7 @@ def _verdict_findings(
             rejection.reason,
             at=rejection.at.isoformat(),
         )
-    for verdict in rejected_within(verdicts.changes, version.supplementary_context):
+    for verdict in rejected_within(verdicts.changes, text_of(version)):
         yield Finding(
             Severity.RISK,
             f"{verdict.user_name} rejected a change, and its text appears in version {number}.",

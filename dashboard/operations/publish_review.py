@@ -13,7 +13,7 @@ from dashboard import clock
 from dashboard.approvals.models import ApprovalRule
 from dashboard.approvals.rule import current_rule, is_rollback, publish_kind
 from dashboard.client import APIError, NotFoundError
-from dashboard.contract.audiences import Audience, AudienceVersion
+from dashboard.contract.audiences import Audience, AudienceVersion, text_of
 from dashboard.contract.conversations import Conversation
 from dashboard.contract.pages import PageItem, PageStatus
 from dashboard.ledger import recording
@@ -225,7 +225,7 @@ def content_digest(version: AudienceVersion | None, live_version_id: str) -> str
 def reviewed_fields(version: AudienceVersion | None) -> tuple[object, ...] | None:
     if version is None:
         return None
-    text = version.supplementary_context or ""
+    text = text_of(version)
     ids = (version.version_id, version.version_number, str(version.status))
     return *ids, text, version.is_new_page_agent
 
@@ -241,7 +241,7 @@ def _displayed_fields(version: AudienceVersion | None) -> tuple[object, ...] | N
     """Return the displayed fields of a version, apart from its status, which findings cover."""
     if version is None:
         return None
-    text = version.supplementary_context or ""
+    text = text_of(version)
     return version.version_id, version.version_number, text, version.is_new_page_agent
 
 

@@ -23,7 +23,7 @@ from dashboard.client import (
     RateLimitedError,
     ServerError,
 )
-from dashboard.contract.audiences import Audience, AudienceVersion
+from dashboard.contract.audiences import Audience, AudienceVersion, text_of
 from dashboard.contract.resource import ListEnvelope
 from dashboard.ledger.models import Operation, Publication
 from dashboard.ledger.operations import OPEN
@@ -299,13 +299,9 @@ def review_columns(item: ReleaseItem, review: ItemReview) -> dict[str, Any]:
     }
     if changes_since(item, review):
         columns |= {"reviewed_at": None, "reviewed_by_name": ""}
-    texts = _text(live), _text(version)
+    texts = text_of(live), text_of(version)
     # Both texts may be as counted before.
-    if not item.digest or texts != (_text(item.live_version), _text(item.version)):
+    if not item.digest or texts != (text_of(item.live_version), text_of(item.version)):
         difference = compare_texts(*texts)
         columns |= {"words_added": difference.added, "words_removed": difference.removed}
     return columns
-
-
-def _text(version: AudienceVersion | None) -> str:
-    return (version.supplementary_context if version else "") or ""

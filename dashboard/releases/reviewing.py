@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from django.db.models import QuerySet
 
-from dashboard.contract.audiences import AudienceVersion, VersionStatus
+from dashboard.contract.audiences import AudienceVersion, VersionStatus, text_of
 from dashboard.contract.pages import PageItem
 from dashboard.ledger.models import Publication
 from dashboard.operations.publish_preflight import (
@@ -252,7 +252,7 @@ def _version_fields(item: ReleaseItem, review: ItemReview) -> Iterator[ComparedF
     if now is None:
         yield ComparedField(f"Version {number}", "As reviewed", "Not found", is_changed=True)
         return
-    is_rewritten = _text(then) != _text(now)
+    is_rewritten = text_of(then) != text_of(now)
     yield ComparedField(
         f"Text of version {number}", _words(then), _words(now), is_changed=is_rewritten
     )
@@ -300,12 +300,8 @@ def _was_archived(item: ReleaseItem) -> bool:
     )
 
 
-def _text(version: AudienceVersion) -> str:
-    return version.supplementary_context or ""
-
-
 def _words(version: AudienceVersion) -> str:
-    count = len(_text(version).split())
+    count = len(text_of(version).split())
     return "1 word" if count == 1 else f"{count:,} words"
 
 

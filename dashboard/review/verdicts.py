@@ -120,9 +120,9 @@ def _digests_of_runs(words: Sequence[str], count: int) -> Iterator[str]:
 _BASE, _PRIME = 0x9E3779B97F4A7C15, 2**127 - 1
 
 
-def rejected_within(verdicts: Iterable[ChangeVerdict], text: str | None) -> list[ChangeVerdict]:
+def rejected_within(verdicts: Iterable[ChangeVerdict], text: str) -> list[ChangeVerdict]:
     """Return the rejected changes whose new text is in this text. Pure."""
-    words = (text or "").split()
+    words = text.split()
     rejected = (verdict for verdict in verdicts if verdict.verdict == VerdictKind.REJECTED)
     return [verdict for verdict in rejected if appears_in(verdict, words)]
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.functional import cached_property
 
 from dashboard import clock
-from dashboard.contract.audiences import AudienceVersion
+from dashboard.contract.audiences import text_of
 from dashboard.contract.wire import read_date
 from dashboard.ledger.models import Publication
 from dashboard.ledger.models.publications import PublicationReason
@@ -124,7 +124,7 @@ class LiveView:
 
     @cached_property
     def difference(self) -> TextDifference:
-        return compare_texts(_text(self.head.live), _text(self.head.newer))
+        return compare_texts(text_of(self.head.live), text_of(self.head.newer))
 
     @property
     def outside(self) -> TimelineRow | None:
@@ -142,7 +142,7 @@ class LiveView:
             return None
         ids = (self.head.page_id, self.head.audience_id, before.version_id)
         record = version_last_known(*ids)
-        return compare_texts(_text(record.version), _text(self.head.live)) if record else None
+        return compare_texts(text_of(record.version), text_of(self.head.live)) if record else None
 
 
 def live_view(head: AudienceHead) -> LiveView:
@@ -167,7 +167,3 @@ def live_view(head: AudienceHead) -> LiveView:
         )
     ]
     return LiveView(head, rows[:MAX_PUBLICATIONS])
-
-
-def _text(version: AudienceVersion | None) -> str | None:
-    return version.supplementary_context if version else None

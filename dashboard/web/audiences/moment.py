@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
-from dashboard.contract.audiences import AudienceVersion
+from dashboard.contract.audiences import AudienceVersion, text_of
 from dashboard.ledger.models import Publication, VersionRecord
 from dashboard.ledger.queries.audience_list import AudienceFilters, find_audiences
 from dashboard.ledger.queries.audiences import publication_at, publications_at, version_last_known
@@ -109,7 +109,7 @@ def _text(publication: Any) -> str:
     """Return the text of a publication's version; empty if there is none or it isn't recorded."""
     if publication.body is None:
         return ""
-    return AudienceVersion.from_json(publication.body).supplementary_context or ""
+    return text_of(AudienceVersion.from_json(publication.body))
 
 
 EXPORT = (

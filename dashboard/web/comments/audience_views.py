@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET
 from dashboard import clock
 from dashboard.comments.models import TargetKind, Thread
 from dashboard.comments.queries import placements, threads_of
+from dashboard.contract.audiences import text_of
 from dashboard.live.presence import place_of
 from dashboard.service.reading import poll_audience, read_audience
 from dashboard.text_diff import compare_texts
@@ -71,9 +72,9 @@ def _talk_context(request: Request, head: AudienceHead) -> dict[str, Any]:
     place = place_of("audience", head.page_id, head.audience_id)
     old, new = choose(head, from_param="live", to_param=request.GET.get("version", ""))
     version, live = new.version, old.version
-    text = (version.supplementary_context if version else "") or ""
+    text = text_of(version)
     is_compared = bool(version and live and live.version_id != version.version_id)
-    before = (live.supplementary_context if live and is_compared else text) or ""
+    before = text_of(live) if is_compared else text
     difference = compare_texts(before, text)
     threads = threads_of(place)
     placed = placements(threads, text)

@@ -10,6 +10,7 @@ from dashboard.client import APIError
 from dashboard.comments.anchors import Anchor, anchor_in, quote_of, text_digest
 from dashboard.comments.models import OF_AUDIENCE, TargetKind
 from dashboard.comments.threads import CommentError, ThreadTarget
+from dashboard.contract.audiences import text_of
 from dashboard.ledger.queries.audiences import audience_last_known, version_last_known
 from dashboard.service.reading import read_conversation
 from dashboard.web.comments.subjects import conversation_digests, metadata_fields
@@ -66,7 +67,7 @@ def _passage(ids: tuple[str, str], fields: QueryDict) -> NewThread:
     record = version_last_known(*ids, fields.get("version", ""))
     if record is None:
         raise Http404
-    text = record.version.supplementary_context or ""
+    text = text_of(record.version)
     _check_digest(text, fields)
     start, end = int_param(fields.get("start", "")), int_param(fields.get("end", ""))
     anchor = anchor_in(text, start, end)

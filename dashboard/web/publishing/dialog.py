@@ -28,6 +28,7 @@ from dashboard import clock
 from dashboard.accounts.permissions import PUBLISH, View, may
 from dashboard.approvals.requests import ApprovalError, valid_emergency_reason
 from dashboard.approvals.rule import may_publish_in_an_emergency
+from dashboard.contract.audiences import text_of
 from dashboard.ledger.models import Operation, PageRecord
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.operations import publish_key, show_interrupted
@@ -172,10 +173,7 @@ def review_context(
     """
     page_id, audience_id, _ = review.target
     is_needed = review.needs_approval
-    texts = [
-        version.supplementary_context if version else None
-        for version in (review.snapshot.live, review.snapshot.version)
-    ]
+    texts = text_of(review.snapshot.live), text_of(review.snapshot.version)
     return {
         "review": review,
         "reading": review.reading,

@@ -8,7 +8,7 @@ from typing import Any
 from django.http import Http404
 from django.utils.functional import cached_property
 
-from dashboard.contract.audiences import AudienceVersion
+from dashboard.contract.audiences import AudienceVersion, text_of
 from dashboard.ledger.queries.audiences import versions_seen
 from dashboard.ledger.states import version_state
 from dashboard.operations.publish_preflight import Severity
@@ -230,10 +230,7 @@ class ItemDetail:
 
     @cached_property
     def difference(self) -> TextDifference:
-        return compare_texts(
-            self.live.supplementary_context if self.live else None,
-            self.version.supplementary_context,
-        )
+        return compare_texts(text_of(self.live), text_of(self.version))
 
     @cached_property
     def versions(self) -> list[dict[str, Any]]:

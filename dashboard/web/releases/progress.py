@@ -11,6 +11,7 @@ from django.utils.functional import cached_property
 
 from dashboard import clock
 from dashboard.approvals.rule import current_rule
+from dashboard.contract.audiences import text_of
 from dashboard.ledger.models import AudienceRecord, Publication, VersionRecord
 from dashboard.ledger.models.objects import IN_FLIGHT
 from dashboard.ledger.queries.rows import of_audiences
@@ -279,10 +280,7 @@ def rollback_context(items: Sequence[ReleaseItem]) -> dict[str, Any]:
     return {
         "periods": _last_periods(items),
         "differences": {
-            item.pk: compare_texts(
-                item.version.supplementary_context,
-                item.live_version.supplementary_context if item.live_version else None,
-            )
+            item.pk: compare_texts(text_of(item.version), text_of(item.live_version))
             for item in first
         },
         "needs_approval": current_rule().covers_rollbacks,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.utils.functional import cached_property
 
 from dashboard.client import APIError
-from dashboard.contract.audiences import AudienceVersion
+from dashboard.contract.audiences import AudienceVersion, text_of
 from dashboard.ledger.models import AudienceRecord
 from dashboard.ledger.queries.audiences import audience_last_known
 from dashboard.operations.checking import PublishTarget
@@ -58,7 +58,7 @@ class Desk:
 
     @cached_property
     def difference(self) -> TextDifference:
-        return compare_texts(_text(self.live), _text(self.version))
+        return compare_texts(text_of(self.live), text_of(self.version))
 
     @cached_property
     def thread(self) -> ConversationThread | None:
@@ -98,7 +98,3 @@ def read_desk(item: QueueItem, user_id: int) -> Desk:
 
 def _basis(record: AudienceRecord | None, user_id: int) -> DecisionBasis | None:
     return read_basis(record, user_id) if record else None
-
-
-def _text(version: AudienceVersion | None) -> str | None:
-    return version.supplementary_context if version else None

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from django.db.models import Q, QuerySet
 from django.utils.functional import cached_property
 
-from dashboard.contract.audiences import AudienceVersion, VersionStatus
+from dashboard.contract.audiences import AudienceVersion, VersionStatus, text_of
 from dashboard.contract.wire import is_mark, read_date
 from dashboard.ledger.models import Attempt, Operation, Publication, VersionRecord
 from dashboard.ledger.models.objects import IN_FLIGHT
@@ -330,8 +330,8 @@ def _changes(
     for version, older in versions:
         is_newer = head.live is not None and version.version_number > head.live.version_number
         other = head.live if is_newer else older.version if older else None
-        old = other.supplementary_context or "" if other else ""
-        new = version.supplementary_context or ""
+        old = text_of(other)
+        new = text_of(version)
         length = len(old) + len(new)
         if other is None or length > min(COUNTED_CHARACTERS, left):
             yield None

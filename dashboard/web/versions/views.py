@@ -10,6 +10,7 @@ from django.views.decorators.http import require_GET
 from django_htmx.http import replace_url
 
 from dashboard import clock
+from dashboard.contract.audiences import text_of
 from dashboard.ledger.queries.operations import publishes_of_versions
 from dashboard.service.reading import (
     AudienceLookup,
@@ -88,9 +89,7 @@ def version_compare(request: Request, page_id: str, audience_id: str) -> HttpRes
         return render(request, "versions/compare.html", context, status=HTTPStatus.NOT_FOUND)
     version_ids = [old.version.version_id, new.version.version_id]
     publishes = publishes_of_versions(page_id, audience_id, version_ids)
-    context["difference"] = compare_texts(
-        old.version.supplementary_context, new.version.supplementary_context
-    )
+    context["difference"] = compare_texts(text_of(old.version), text_of(new.version))
     context["facts"] = fact_rows(head, old.version, new.version)
     for name, version in (("old", old.version), ("new", new.version)):
         context[f"{name}_publishes"] = [
