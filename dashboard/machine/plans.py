@@ -107,10 +107,7 @@ def publish(caller: Caller, arguments: shapes.Decide) -> shapes.PlanState:
 
 def status(caller: Caller, arguments: shapes.Status) -> shapes.PlanState:
     """Return what became of a plan, a request or a release."""
-    release = _visible(caller, arguments.plan)
-    if release.is_provisional and not _is_own(caller, release):
-        raise not_found("Plan")
-    return _state(release.pk, arguments.cursor)
+    return _state(_visible(caller, arguments.plan).pk, arguments.cursor)
 
 
 def cancel(caller: Caller, arguments: shapes.NamedPlan) -> shapes.PlanState:
@@ -168,9 +165,12 @@ def _targets(caller: Caller, versions: list[shapes.VersionToPlan]) -> list[Publi
 
 
 def _visible(caller: Caller, pk: int) -> Release:
+    """Return a release on the token's pages. Plans of others are private until requested."""
     release = RELEASES.filter(pk=pk).first()
     page_ids = release.items.values_list("page_id", flat=True) if release else []
     if release is None or not all(map(caller.token.may_see, page_ids)):
+        raise not_found("Plan")
+    if release.is_provisional and not _is_own(caller, release):
         raise not_found("Plan")
     return release
 
@@ -178,13 +178,11 @@ def _visible(caller: Caller, pk: int) -> Release:
 def _own(caller: Caller, pk: int) -> Release:
     """Return a plan's release if it belongs to the caller's person or service. Raises ActError."""
     release = _visible(caller, pk)
-    if _is_own(caller, release):
-        return release
-    if release.is_provisional:
-        raise not_found("Plan")
-    detail = "This release was made by somebody else."
-    next_step = "Make a plan of your own, or ask its owner."
-    raise ActError(HTTPStatus.FORBIDDEN, detail, kind="not-yours", next_step=next_step)
+    if not _is_own(caller, release):
+        detail = "This release was made by somebody else."
+        next_step = "Make a plan of your own, or ask its owner."
+        raise ActError(HTTPStatus.FORBIDDEN, detail, kind="not-yours", next_step=next_step)
+    return release
 
 
 def _is_own(caller: Caller, release: Release) -> bool:

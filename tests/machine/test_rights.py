@@ -229,6 +229,8 @@ def test_cancel_reaches_only_what_is_its_own(paula: User, peter: User, key: Key)
     service_token = JsonInterface(new_token(paula, is_service=True))
     _, plan = mine.act("plan", versions=[{"page_id": key[0], "audience_id": key[1]}])
     assert theirs.act("cancel", plan=plan["plan"])[0] == 404
+    assert theirs.act("status", plan=plan["plan"])[0] == 404
+    assert theirs.act("comment", plan=plan["plan"], body="Hello")[0] == 404
     mine.act("request", plan=plan["plan"], digest=plan["digest"])
     for interface in (theirs, service_token):
         status, body = interface.act("cancel", plan=plan["plan"])
