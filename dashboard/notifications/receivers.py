@@ -129,15 +129,14 @@ def on_item_ended_badly(item: ReleaseItem, **_: Any) -> None:
             version_id=item.version_id,
             operation_key=item.operation_key,
         ),
-        {
-            "doing": f"{doing} version {item.version_number} of {item.audience_name}",
-            "version": item.version_number,
-            "audience": item.audience_name,
-            "page": item.page_name,
-            "release": release.name,
-            "actor": release.owner_name,
-            **_by(release.by_program),
-        },
+        _release_facts(
+            release,
+            doing=f"{doing} version {item.version_number} of {item.audience_name}",
+            version=item.version_number,
+            audience=item.audience_name,
+            page=item.page_name,
+            actor=release.owner_name,
+        ),
         actor=release.owner,
         owners=[release.owner],
     )
@@ -182,11 +181,7 @@ def on_release_finished(release: Release, **_: Any) -> None:
         "release_failed" if is_failed else "release_finished",
         f"release:{release.pk}:finished:{release.finished_at:%Y%m%d%H%M%S%f}",
         _release_subject(release),
-        {
-            "release": release.name,
-            "counts": ", ".join(counts) or "no versions",
-            **_by(release.by_program),
-        },
+        _release_facts(release, counts=", ".join(counts) or "no versions"),
         actor=release.owner if is_watched else None,
         owners=[release.owner],
     )
@@ -204,11 +199,7 @@ def on_release_held(release: Release, **_: Any) -> None:
         "release_held",
         f"release:{release.pk}:held:{release.held_at:%Y%m%d%H%M%S%f}",
         _release_subject(release),
-        {
-            "release": release.name,
-            "reason": kind.label[0].lower() + kind.label[1:],
-            **_by(release.by_program),
-        },
+        _release_facts(release, reason=kind.label[0].lower() + kind.label[1:]),
         owners=[release.owner],
     )
 
@@ -220,11 +211,7 @@ def record_missed_schedule(release: Release) -> None:
         "schedule_missed",
         f"release:{release.pk}:missed:{due_at:%Y%m%d%H%M%S}" if due_at else f"{release.pk}:missed",
         _release_subject(release),
-        {
-            "release": release.name,
-            "due": due or f"{due_at:%Y-%m-%d %H:%M} UTC",
-            **_by(release.by_program),
-        },
+        _release_facts(release, due=due or f"{due_at:%Y-%m-%d %H:%M} UTC"),
         owners=[release.owner],
     )
 
@@ -372,6 +359,10 @@ def facts_of(operation: Operation) -> dict[str, Any]:
         "actor": operation.actor_name,
         **_by(releases.values_list("by_program", flat=True).first() or ""),
     }
+
+
+def _release_facts(release: Release, **facts: Any) -> dict[str, Any]:
+    return {"release": release.name, **_by(release.by_program), **facts}
 
 
 def _by(by_program: str) -> dict[str, str]:
