@@ -4,16 +4,17 @@ Check permissions only with these functions: the rule on second factors may requ
 permission of the session's user.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
-from zlib import crc32
 
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 
 from dashboard.accounts.sessions import lacks_second_factor
+from dashboard.ledger import feed
+from dashboard.ledger.models import FeedEntry, FeedKind
 
 PUBLISH = "ledger.publish_version"
 CREATE_PAGE = "ledger.create_page"
@@ -39,6 +40,9 @@ REFUSALS = {
 """Sentence for a user who lacks the permission. The rule on second factors applies to users with
 any of these permissions."""
 
+USER_RIGHTS = {"is_active", "is_staff", "is_superuser"}
+"""Columns of a user that decide what the user may do."""
+
 View = Callable[..., HttpResponse]
 
 
@@ -55,10 +59,20 @@ def may(request: HttpRequest, permission: str) -> bool:
     return request.user.has_perm(permission) and not lacks_second_factor(request)
 
 
-def rights_mark(request: HttpRequest) -> str:
-    """Return a checksum of what the user may do."""
-    rights = [permission for permission in REFUSALS if may(request, permission)]
-    return f"{crc32(' '.join(rights).encode()):x}"
+def note_changed_rights(
+    instance: User | Group,
+    action: str = "",
+    update_fields: Iterable[str] | None = None,
+    **more: Any,
+) -> None:
+    """Add an entry to the feed for the user, or for everybody after a change of a group.
+
+    Receiver of Django's signals about users, groups and their permissions.
+    """
+    is_about_rights = update_fields is None or not USER_RIGHTS.isdisjoint(update_fields)
+    if is_about_rights and not action.startswith("pre_"):
+        user_id = instance.pk if isinstance(instance, User) else None
+        feed.add(FeedEntry(kind=FeedKind.RIGHTS, user_id=user_id))
 
 
 def demand(request: HttpRequest, permission: str, *, refusal: str = "") -> None:

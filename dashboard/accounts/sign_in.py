@@ -18,6 +18,8 @@ from django.http import HttpRequest
 
 from dashboard import clock
 from dashboard.accounts.models import SignInEvent, SignInEventKind, SignInPolicy
+from dashboard.ledger import feed
+from dashboard.ledger.models import FeedEntry, FeedKind
 from dashboard.ledger.models.operations import actor_name
 
 SIGN_OUT_KINDS = (SignInEventKind.RESET, SignInEventKind.DISCONNECTED)
@@ -46,6 +48,9 @@ def require_second_factor_for_publishers(*, on: bool, by: User) -> bool:
 def record_sign_in_event(
     kind: SignInEventKind, *, by: str, user: User | None = None
 ) -> SignInEvent:
+    """Record a change of a user's sign-in, or of the policy if `user` is None."""
+    if kind != SignInEventKind.WRONG:  # The others decide whether a session has a second factor.
+        feed.add(FeedEntry(kind=FeedKind.RIGHTS, user_id=user.pk if user else None))
     return SignInEvent.objects.create(
         kind=kind,
         at=clock.now(),

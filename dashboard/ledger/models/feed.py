@@ -34,6 +34,8 @@ class FeedKind(models.TextChoices):
     there."""
     COMMENT = "comment"
     """`object_id` is the place of its thread."""
+    RIGHTS = "rights"
+    """What `user_id` may do, or everybody."""
     SERVICE = "service"
     """The service's health, or its deviations from the specification."""
 

@@ -53,7 +53,9 @@ def presence_topic(place: str) -> str:
 
 def _topics(entry: FeedEntry) -> Iterable[str]:
     """Yield the topics of a change. A publish is about its audience, too."""
-    if entry.kind in (FeedKind.PRESENCE, FeedKind.COMMENT):
+    if entry.kind == FeedKind.RIGHTS:
+        yield EVERYTHING
+    elif entry.kind in (FeedKind.PRESENCE, FeedKind.COMMENT):
         yield f"{entry.kind}:{entry.object_id}"
     elif entry.kind not in (FeedKind.PAGE, FeedKind.AUDIENCE):
         yield topic(entry.kind, entry.object_id)

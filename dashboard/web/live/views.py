@@ -7,7 +7,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render, resolve_url
 from django.views.decorators.http import require_GET
 
-from dashboard.accounts.permissions import rights_mark
 from dashboard.ledger.feed import changes_since
 from dashboard.ledger.models.feed import FeedKind
 from dashboard.service.outages import current_outage
@@ -33,9 +32,8 @@ def live(request: Request) -> HttpResponse:
 
     `?unread=`, `?counts=` and `?outage=` are what the page shows around its content; those that
     differ are returned. `?moving=` means that something on the screen is in progress,
-    `?idle=` that there was no input lately. `?user=` is the user who opened the page, and
-    `?rights=` what that user was allowed to do; if this differs, everything is rendered again.
-    `?ended=` means that the page shows that the session has ended.
+    `?idle=` that there was no input lately. `?user=` is the user who opened the page. `?ended=`
+    means that the page shows that the session has ended.
     """
     params = request.GET
     if params.get("user", str(request.user.pk)) != str(request.user.pk):
@@ -63,8 +61,7 @@ def live(request: Request) -> HttpResponse:
     are_counts_new = counts_mark(request.user, counts, to_decide) != params.get("counts")
     was_ended = "ended" in params
     if has_changed or is_outage_new or are_counts_new or unread != unread_before or was_ended:
-        has_other_rights = params.get("rights", "") != rights_mark(request)
-        must_reload = changes.must_reload or is_switched or has_other_rights
+        must_reload = changes.must_reload or is_switched
         context = {
             "cursor": changes.cursor,
             "topics": EVERYTHING if must_reload else topics_for(request, changes.entries),

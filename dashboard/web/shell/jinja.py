@@ -6,7 +6,6 @@ from typing import Any
 import jinja2
 from django.conf import settings
 
-from dashboard.accounts.permissions import rights_mark
 from dashboard.comments.assignees import assignee_of
 from dashboard.comments.queries import open_by_object
 from dashboard.comments.threads import can_delete, can_edit
@@ -67,7 +66,6 @@ GLOBALS = (
     person_field,
     readable_pairs,
     result_around,
-    rights_mark,
     schedule_form.place_of,
     schedule_form.utc_text,
     releases.clock_time,

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, Permission, User
 from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
@@ -14,6 +14,7 @@ from django.utils.http import http_date
 
 from dashboard import clock as our_clock
 from dashboard.accounts.sessions import SEEN
+from dashboard.accounts.sign_in import require_second_factor_for_publishers
 from dashboard.contract.audiences import Audience
 from dashboard.ledger.feed import MAX_ENTRIES, add
 from dashboard.ledger.models import FeedEntry
@@ -157,6 +158,40 @@ def test_a_webhook_is_for_its_owner_or_for_those_who_may_change_a_team_s(
     add(entry(FeedKind.TARGET, **ids, object_id="2"))
     assert viewer.poll().topics == ["target:1"]
     assert administrator.poll().topics == ["target:2"]
+
+
+def test_changed_rights_reload_the_pages_of_their_user(
+    as_viewer: Client, as_publisher: Client, vera: User
+) -> None:
+    hers, other = LivePage(as_viewer), LivePage(as_publisher)
+    vera.groups.set(Group.objects.filter(name="Publishers"))
+    assert hers.poll().topics == ["*"]
+    assert other.poll().topics == []
+    vera.user_permissions.add(Permission.objects.get(codename="create_page"))
+    assert hers.poll().topics == ["*"]
+    vera.is_superuser = True
+    vera.save()
+    assert hers.poll().topics == ["*"]
+    vera.save(update_fields=["last_login"])
+    assert hers.poll().response.status_code == 204
+
+
+def test_changed_rights_of_a_group_reload_all_pages(as_viewer: Client, ada: User) -> None:
+    page = LivePage(as_viewer)
+    publishers = Group.objects.get(name="Publishers")
+    publishers.permissions.clear()
+    assert page.poll().topics == ["*"]
+    publishers.delete()
+    assert page.poll().topics == ["*"]
+    require_second_factor_for_publishers(on=True, by=ada)
+    assert page.poll().topics == ["*"]
+
+
+def test_the_pages_of_a_deactivated_user_learn_nothing(as_viewer: Client, vera: User) -> None:
+    page = LivePage(as_viewer)
+    vera.is_active = False
+    vera.save()
+    assert text(page.poll().html).startswith("Your session has ended.")
 
 
 def test_a_poll_after_the_session_has_ended_says_so(as_viewer: Client) -> None:
