@@ -53,8 +53,10 @@ export function patch(node, wanted) {
     node.data = wanted.data;
     return;
   }
+  const { value } = node;
   patchAttributes(node, wanted);
   patchChildren(node, wanted);
+  if (node.nodeName === "SELECT") node.value = value; // new options may have moved the chosen one
 }
 
 // The login page has no htmx.

@@ -14,7 +14,7 @@ from django.shortcuts import redirect
 from django.utils.text import capfirst, get_text_list
 from django.views.decorators.http import require_http_methods
 
-from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, requires
+from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, may, requires
 from dashboard.approvals.requests import ApprovalError
 from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.ledger.models import Operation, SubscriptionRecord
@@ -184,6 +184,7 @@ def _show(
         "is_label_changed": is_valid and form.is_label_changed,
         "body_json": json.dumps(body or {}),
         "operation_key": unused_operation_key(read_operation_key(request.POST)),
+        "opened": request.GET.get("opened", form.mark if may(request, UPDATE_SUBSCRIPTION) else ""),
         "needs_approval": needs_approval(),
         "note": request.POST.get("note", ""),
         "note_problem": "",

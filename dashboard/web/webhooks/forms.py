@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -224,6 +225,13 @@ class EditForm(LabelForm):
             events=wanted.events if "events" in body else now.events,
         )
         return EditForm(None, base=now, wanted=merged, labels=self.labels), conflicts
+
+    @property
+    def mark(self) -> str:
+        """A checksum of the fields when the form was rendered."""
+        events = self.base.events and sorted(self.base.events)
+        fields = (self.base.url, events, self["seen_label"].value())
+        return f"{crc32(repr(fields).encode()):x}"
 
     @property
     def leaves_null(self) -> bool:

@@ -15,6 +15,7 @@ from dashboard.contract.pages import PageItem
 from dashboard.ledger.models import Publication
 from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import Target, begin
+from dashboard.ledger.queries.subscriptions import label_subscription
 from dashboard.ledger.recording import record_audiences, record_page
 from dashboard.notifications.email_change import set_address
 from dashboard.notifications.models import Notification
@@ -53,7 +54,7 @@ class Watched:
     def text(self) -> str:
         """The text that it shows after the next poll."""
         topics = self._page.poll().topics
-        is_due = any(
+        is_due = "*" in topics or any(
             f"{topic}:".startswith(f"{own}:") for topic in topics for own in self._region.topics
         )
         assert is_due, f"{topics} are not about {self._region.topics}"
@@ -118,6 +119,36 @@ def test_a_switched_webhook_changes_in_the_list_and_on_its_page(
     assert "new.example.com" in page.text
     assert "whs_1" in rows.text, "the row has left the list and is up to date"
     assert len(fake_service.sent) == sent, "whoever switched it has read it"
+
+
+def test_an_open_form_says_that_its_webhook_changed(
+    as_administrator: Client, fake_service: FakeService
+) -> None:
+    fake_service.answers(200, json=wire.subscription())
+    seed_subscription()
+    page = Watched(as_administrator, "/webhooks/whs_1/", "subscription-head")
+    seed_subscription(active=False)
+    assert "changed after you opened it" not in page.text, "the form doesn’t show the switch"
+    label_subscription("whs_1", "CRM of the north")
+    assert "The subscription changed after you opened it." in page.text
+    label_subscription("whs_1", "CRM")
+    assert "changed after you opened it" not in page.text
+    seed_subscription(active=False, url="https://new.example.com/")
+    seen = page.text
+    assert "Your changes are still here." in seen
+    assert "Save changes" not in seen, "the form is left alone"
+
+
+def test_a_form_stays_when_its_user_may_no_longer_save_it(
+    as_administrator: Client, ada: User, fake_service: FakeService
+) -> None:
+    fake_service.answers(200, json=wire.subscription())
+    seed_subscription()
+    page = Watched(as_administrator, "/webhooks/whs_1/", "subscription-head")
+    ada.groups.clear()
+    seen = page.text
+    assert "Your changes can’t be saved." in seen
+    assert "Target and events" not in seen, "the form is left alone"
 
 
 @pytest.mark.parametrize("region", ["webhooks", "team-webhooks"])
