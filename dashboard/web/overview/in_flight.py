@@ -95,9 +95,9 @@ def _in_flight(record: AudienceRecord, now: datetime) -> InFlightVersion:
     )
 
 
-def read_flights_again(flights: Flights) -> APIError | None:
-    """Read the pages of some of these versions again; return the error that stopped it, if any."""
-    for page_id in _pages_to_read(flights):
+def read_again(page_ids: list[str]) -> APIError | None:
+    """Read the audiences of these pages again; return the error that stopped it, if any."""
+    for page_id in page_ids:
         try:
             result = read_audiences(page_id)
         except APIError:
@@ -109,6 +109,8 @@ def read_flights_again(flights: Flights) -> APIError | None:
 
 def changes_since(marks: str) -> tuple[str, ...]:
     """Return a sentence for each version whose status is not the one in `marks`."""
+    if not marks:
+        return ()
     statuses = {
         int_param(pk): status
         for pk, _, status in (mark.partition("-") for mark in marks.split("."))
@@ -121,7 +123,7 @@ def changes_since(marks: str) -> tuple[str, ...]:
     )
 
 
-def _pages_to_read(flights: Flights) -> list[str]:
+def pages_to_read(flights: Flights) -> list[str]:
     """Return the pages to read now. Pages whose versions should change soon come first."""
     now = clock.now()
     old = {f.record.page_id for f in flights.versions if f.record.last_seen_at < now - FRESH}

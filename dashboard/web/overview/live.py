@@ -1,6 +1,5 @@
 """The part of the overview that is polled: versions in progress, releases, operations."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,13 +11,12 @@ from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.queries.audiences import outside_publications
 from dashboard.ledger.queries.operations import list_recent, operations_needing_attention
 from dashboard.ledger.queries.pages import page_names
-from dashboard.operations.publish_progress import QueueTime, summarize_times
+from dashboard.operations.publish_progress import TypicalTimes
 from dashboard.releases.models import Release, ReleaseState
 from dashboard.web.activity.operation_views import RIGHTS
 from dashboard.web.activity.records import record_of
 from dashboard.web.approvals.listing import badge_of, read_news
-from dashboard.web.overview import summaries as sums
-from dashboard.web.overview.in_flight import load_flights
+from dashboard.web.overview.in_flight import Flights
 from dashboard.web.releases.summary import (
     ReleaseSummary,
     WorkerStatus,
@@ -95,12 +93,12 @@ def _some(
     return of_state[:limit], len(of_state)
 
 
-def live_context(request: Request, now: datetime, times: Sequence[QueueTime]) -> dict[str, Any]:
+def live_context(
+    request: Request, now: datetime, usual: TypicalTimes | None, flights: Flights
+) -> dict[str, Any]:
     """Return the context of the part that is polled while something is in progress."""
     recent = list_recent(MAX_RECENT)
     attention = operations_needing_attention(now)
-    usual = summarize_times(times)
-    flights = load_flights(now, sums.late_after(usual))
     releases = read_open_releases()
     outside = list(outside_publications(since=now - OUTSIDE_PERIOD)[: MAX_OUTSIDE + 1])
     page_ids = [operation.page_id for operation in recent]

@@ -29,7 +29,8 @@ from dashboard.web.overview.in_flight import (
     PollResult,
     changes_since,
     load_flights,
-    read_flights_again,
+    pages_to_read,
+    read_again,
 )
 from dashboard.web.overview.live import live_context
 from dashboard.web.ui.htmx import Request, render_partial
@@ -65,6 +66,8 @@ def overview(request: Request) -> HttpResponse:
     visit = _read_last_visit(request.user, now)
     since = visit.since or now
     times = recent_queue_times(timezone.localdate(now))
+    usual = summarize_times(times)
+    flights = load_flights(now, sums.late_after(usual))
     figures = _figures(request, since, now, times)
     went_live = figures["audiences"].went_live
     context = {
@@ -76,7 +79,7 @@ def overview(request: Request) -> HttpResponse:
         "has_subscriptions": queries.has_subscriptions(),
         "has_embedded_service": settings.EMBEDDED_API,
     }
-    context |= live_context(request, now, times) | figures
+    context |= live_context(request, now, usual, flights) | figures
     return render_partial(request, TEMPLATE, context)
 
 
@@ -92,11 +95,13 @@ def _read_flights(request: Request) -> HttpResponse:
     """Read the versions in progress again, and update them on an open page."""
     now = clock.now()
     times = recent_queue_times(timezone.localdate(now))
-    before = load_flights(now, sums.late_after(summarize_times(times)))
-    error = read_flights_again(before)
-    result = PollResult(changes_since(request.GET.get("was", "")), error)
-    context = live_context(request, clock.now(), times) | _figures(request, now, now, times)
-    context["poll_result"] = result
+    usual = summarize_times(times)
+    flights, error = load_flights(now, sums.late_after(usual)), None
+    if page_ids := pages_to_read(flights):
+        error = read_again(page_ids)
+        flights = load_flights(clock.now(), sums.late_after(usual))
+    context = live_context(request, now, usual, flights) | _figures(request, now, now, times)
+    context["poll_result"] = PollResult(changes_since(request.GET.get("was", "")), error)
     return render_partial(request, TEMPLATE, context, parts=("flight",))
 
 

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from dashboard.approvals.models import RequestState
@@ -40,6 +42,7 @@ pytestmark = [
     pytest.mark.django_db(transaction=True, serialized_rollback=True),
     pytest.mark.same_on_any_database,
 ]
+MAX_POLL_QUERIES, MAX_OVERVIEW_QUERIES = 15, 20
 NOTIFICATIONS = "/accounts/settings/notifications/"
 AUDIENCE = "/pages/page_1/audiences/aud_1/"
 
@@ -213,6 +216,23 @@ def test_a_new_operation_waits_above_the_log(paula: User, as_viewer: Client) -> 
     kind = OperationKind.PUBLISH_VERSION
     begin(operation_key="k1", actor=paula, kind=kind, target=target, body={})
     assert "Brightwater Foods" in log.text
+
+
+def test_a_change_costs_the_overview_few_queries(
+    paula: User, as_viewer: Client, fake_service: FakeService
+) -> None:
+    queued = wire.audience(latestVersion=wire.version(status="queued"))
+    serve(fake_service, queued)
+    seed_pages(wire.page())
+    seed_audiences(queued)
+    page, flight = LivePage(as_viewer, "/"), Region(as_viewer, "/", "flight")
+    begin(operation_key="k1", actor=paula, kind=OperationKind.CREATE_PAGE, target=Target(), body={})
+    with CaptureQueriesContext(connection) as poll:
+        topics = page.poll().topics
+    with CaptureQueriesContext(connection) as refresh:
+        flight.refresh(*topics)
+    assert len(poll) <= MAX_POLL_QUERIES, poll.captured_queries
+    assert len(refresh) <= MAX_OVERVIEW_QUERIES, refresh.captured_queries
 
 
 def test_rows_say_who_else_has_just_published_them(
