@@ -16,6 +16,7 @@ import "./palette.js";
 import "./keys.js";
 import "./relative-times.js";
 import "./morph.js";
+import "./live-rows.js";
 import "./live.js";
 import "./here.js";
 import "./conversation-filters.js";

@@ -1,18 +1,16 @@
 // The poll of a page returns the topics that changed. Regions with these topics (data-live) are fetched
-// again and change in place. Rows (data-rows marks their list) are never added, removed or moved. Instead
-// a line above them shows how many have changed, and loads them. If a region shows data that isn't in the
-// feed, it refreshes at an interval (data-every, in seconds). While something is in progress, the server
-// makes the page poll sooner: data-moving is read from the service, data-soon is in the feed.
+// again and change in place. If a region shows data that isn't in the feed, it refreshes at an interval
+// (data-every, in seconds). While something is in progress, the server makes the page poll sooner:
+// data-moving is read from the service, data-soon is in the feed.
 import { announce } from "./announce.js";
 import { pageUrl } from "./dialogs.js";
+import { patchRegion, rowsOf } from "./live-rows.js";
 import { patch } from "./morph.js";
 import { noteFocus, restoreFocus } from "./shell.js";
 
 const FIRST_S = 3; // the first poll reports what is in progress, and its response sets the next wait
 const SOON_S = 0.5; // after the user has changed something
 const IDLE_MS = 5 * 60000;
-const FRESH_MS = 10000;
-const NAMED_ROWS = 3;
 const TIMEOUT_MS = 30000;
 
 let timer;
@@ -123,25 +121,23 @@ async function refresh(region) {
   const headers = headersOf(region);
   region.dataset.stale = "*"; // until the region has been read
   const html = await request(url, region, headers).then((response) => response.text(), () => null);
-  if (html === "") {
-    delete region.dataset.stale;
-    readAt.set(region, performance.now());
-  }
-  if (!html) return [];
+  if (html === null) return [];
   const page = parse(html);
   const wanted = page.getElementById(region.id);
   // Meanwhile the user may have left the page, filtered the list, or started to correct a form.
   const isOld = !region.isConnected || url !== regionUrl(region);
-  if (!wanted || isOld || region.matches(":has(.htmx-request, [hx-trigger^=load], [data-autofocus])")) return [];
+  const isTaken = isOld || region.matches(":has(.htmx-request, [hx-trigger^=load], [data-autofocus])");
+  if (html && (!wanted || isTaken)) return [];
   delete region.dataset.stale;
   readAt.set(region, performance.now());
+  if (!html) return [];
   for (const row of wanted.querySelectorAll("[data-unchanged]")) {
     row.replaceWith(document.getElementById(row.id).cloneNode(true));
   }
   if (page.title) document.title = page.title;
   noteFocus();
   for (const part of page.querySelectorAll("[hx-swap-oob]")) replaceElsewhere(part);
-  const news = patchInPlace(region, wanted);
+  const news = patchRegion(region, wanted);
   restoreFocus();
   htmx.process(region);
   document.dispatchEvent(new CustomEvent("pressroom:refreshed"));
@@ -156,7 +152,6 @@ function headersOf(region) {
   const aim = isMoving(region) ? { "X-Moving": "1" } : stale && { "X-Topics": stale };
   return { ...(ids.length && { "X-Rows": ids.join(" ") }), ...aim };
 }
-const rowsOf = (region) => [...region.querySelectorAll("[data-rows] > [id]:not(#more, #rows)")];
 
 // The URL of a region, with the values of the form around it.
 function regionUrl(region) {
@@ -164,67 +159,6 @@ function regionUrl(region) {
   const form = region.closest("form:not([method=post])");
   for (const [name, value] of form ? new FormData(form) : []) url.searchParams.set(name, value);
   return url.href;
-}
-
-function patchInPlace(region, wanted) {
-  const announced = () => [...region.querySelectorAll("[data-announced]")].map(words);
-  const before = announced();
-  const [rows, next] = [region, wanted].map(rowsOf);
-  const left = wanted.querySelector("[data-left]");
-  const nextIds = new Map([...(left?.children ?? []), ...next].map((row) => [row.id, row]));
-  left?.remove();
-  const changes = rows.map((row) => [row, changed(row, nextIds.get(row.id))]).filter(([, text]) => text);
-  const ids = new Set(rows.map((row) => row.id));
-  const added = next.filter((row) => !ids.has(row.id)).length;
-  const gone = rows.filter((row) => !next.includes(nextIds.get(row.id))).length;
-  const isMoved = (row) => next.some(({ id, parentElement }) => id === row.id && parentElement.id !== row.parentElement.id);
-  // A list shows a window: a new row pushes another out, so the two count once.
-  const waiting = Math.max(added, gone) + rows.filter(isMoved).length;
-  const [lists, nextLists] = [region, wanted].map((part) => [...part.querySelectorAll("[data-rows]")]);
-  if (lists.map(({ id }) => id).join() === nextLists.map(({ id }) => id).join()) {
-    lists.forEach((list, place) => keepRows(list, nextLists[place], nextIds));
-    patch(region, wanted);
-  } else {
-    for (const row of rows) if (nextIds.has(row.id)) patch(row, nextIds.get(row.id));
-  }
-  const line = region.querySelector("[data-waiting]") ?? document.querySelector(`[data-waiting="${region.id}"]`);
-  if (line) showWaiting(line, waiting);
-  mark(changes.map(([row]) => row));
-  const texts = announced().filter((text, place) => text && text !== before[place]).map((text) => `${text}.`);
-  return [...texts, ...named(changes), ...(waiting && line ? [`${waiting} changed or new.`] : [])];
-}
-
-// Keeps the rows on the screen in their order, with their new content. Headings come from the response.
-function keepRows(list, wanted, nextIds) {
-  const headings = [...wanted.children].filter((row) => !row.id);
-  const next = (row) => (row.id ? nextIds.get(row.id) : row.tagName && headings.shift()) ?? row.cloneNode(true);
-  wanted.replaceChildren(...[...list.childNodes].map(next));
-}
-
-// The text of a row, without ages, visitors and recent acts.
-function words(part) {
-  const copy = part.cloneNode(true);
-  for (const age of copy.querySelectorAll("[data-age], [data-live], [data-was]")) age.remove();
-  return copy.textContent.replace(/\s+/g, " ").trim();
-}
-function changed(row, next) {
-  if (!next || words(row) === words(next)) return "";
-  const before = new Set(cells(row).map(words));
-  const was = next.querySelector("[data-was]")?.dataset.was;
-  const name = words(row.querySelector("th a, summary b, a") ?? row.firstElementChild);
-  return `${name}: ${was ?? cells(next).map(words).filter((text) => !before.has(text)).join(", ")}.`;
-}
-const cells = (row) => [...(row.querySelector("summary") ?? row).children];
-function named(changes) {
-  return changes.length > NAMED_ROWS ? [`${changes.length} rows updated.`] : changes.map(([, text]) => text);
-}
-function mark(rows) {
-  for (const row of rows) row.dataset.fresh = "";
-  setTimeout(() => rows.forEach((row) => delete row.dataset.fresh), FRESH_MS);
-}
-function showWaiting(line, count) {
-  line.toggleAttribute("data-empty", !count);
-  line.firstElementChild.textContent = count ? `${count} changed or new.` : "";
 }
 
 for (const input of ["pointerdown", "keydown", "wheel"]) {

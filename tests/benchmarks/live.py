@@ -20,7 +20,7 @@ TABS, PEOPLE, HOUR_S = 100, 5, 3_600
 CHANGES = 30
 """Changes in that hour, each on all screens: one every two minutes."""
 WAIT_S, IDLE_WAIT_S = 10, 30
-"""Wait of a tab in use, and of one without input for five minutes: web/live/intervals.py."""
+"""Wait of a tab in use, and of one without input for five minutes: web/live/views.py."""
 MAX_SHARE = 2.0
 OPEN_TABS, MAX_OPEN_MS = 40, 300
 RESTARTED_TABS, MAX_POLLS_A_SECOND = 200, 50

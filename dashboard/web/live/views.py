@@ -1,5 +1,7 @@
 """The one poll of every page."""
 
+import time
+
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.core.cache import cache
@@ -10,7 +12,6 @@ from django.views.decorators.http import require_GET
 from dashboard.ledger.feed import changes_since
 from dashboard.ledger.models.feed import FeedKind
 from dashboard.service.outages import current_outage
-from dashboard.web.live.intervals import processor_use, wait_s
 from dashboard.web.live.shell_state import (
     CACHE_SECONDS,
     approvals_to_decide,
@@ -24,6 +25,37 @@ from dashboard.web.ui.query_params import int_param
 
 INTERVAL = "X-Poll-Interval"
 """Header of every response: seconds until the next poll. The name is GitHub's."""
+WAIT_S, MOVING_WAIT_S, IDLE_WAIT_S = 10, 3, 30
+"""Seconds: usually, with something in progress on the screen, and after 5 minutes without input."""
+BUSY_SHARE = 0.8
+"""Share of one core. Pages of a process that uses more poll half as often. Source: our choice."""
+
+
+class ProcessorUse:
+    """How much of one core this process uses."""
+
+    SPAN_S = 5.0
+    """Minimum time over which the use is measured."""
+
+    def __init__(self) -> None:
+        self._share, self._at, self._used_s = 0.0, time.monotonic(), time.process_time()
+
+    def share(self) -> float:
+        """Return the share in the last complete span, 1.0 for a whole core."""
+        now, used_s = time.monotonic(), time.process_time()
+        if now - self._at >= self.SPAN_S:
+            self._share = (used_s - self._used_s) / (now - self._at)
+            self._at, self._used_s = now, used_s
+        return self._share
+
+
+processor_use = ProcessorUse()
+
+
+def wait_s(*, is_moving: bool, is_idle: bool, share: float) -> int:
+    """Return the seconds until a page polls again. `share` is from `ProcessorUse`."""
+    wait = IDLE_WAIT_S if is_idle else MOVING_WAIT_S if is_moving else WAIT_S
+    return wait * 2 if share > BUSY_SHARE else wait
 
 
 @require_GET
@@ -39,41 +71,38 @@ def live(request: Request) -> HttpResponse:
     if params.get("user", str(request.user.pk)) != str(request.user.pk):
         return session_ended(request, request.htmx.current_url_abs_path or "/")
     changes = changes_since(params.get("since", ""))
-    has_changed = bool(changes.entries or changes.must_reload)
     # Presence changes often and affects no count.
-    are_counted = any(entry.kind != FeedKind.PRESENCE for entry in changes.entries)
+    are_counted = changes.must_reload or any(
+        entry.kind != FeedKind.PRESENCE for entry in changes.entries
+    )
     # The first tab that gets these changes counts for the others.
-    is_fresh = (are_counted or changes.must_reload) and cache.add(
+    is_fresh = are_counted and cache.add(
         f"counted:{changes.cursor}", value=True, timeout=CACHE_SECONDS
     )
     counts, _, outage = shell_state(is_fresh=is_fresh)
-    to_decide = approvals_to_decide(request.user, counts)
-    is_out = bool(params.get("outage"))
-    if bool(outage) != is_out:
+    was_out = bool(params.get("outage"))
+    if bool(outage) != was_out:
         # A process that has cached the earlier state must not revert the page to it.
         outage = current_outage()
-    unread, unread_before = (
-        len(unread_notifications(request.user)),
-        int_param(params.get("unread", "")),
-    )
-    is_switched = bool(outage) != is_out
-    is_outage_new = (outage.mark if outage else "") != params.get("outage", "")
-    are_counts_new = counts_mark(request.user, counts, to_decide) != params.get("counts")
-    was_ended = "ended" in params
-    if has_changed or is_outage_new or are_counts_new or unread != unread_before or was_ended:
-        must_reload = changes.must_reload or is_switched
-        context = {
+    to_decide = approvals_to_decide(request.user, counts)
+    unread = len(unread_notifications(request.user))
+    unread_before = int_param(params.get("unread", ""))
+    news = {
+        "are_counts_new": counts_mark(request.user, counts, to_decide) != params.get("counts"),
+        "is_unread_new": unread != unread_before,
+        "is_outage_new": (outage.mark if outage else "") != params.get("outage", ""),
+        "was_ended": "ended" in params,
+    }
+    if changes.entries or changes.must_reload or any(news.values()):
+        must_reload = changes.must_reload or bool(outage) != was_out
+        context = news | {
             "cursor": changes.cursor,
             "topics": EVERYTHING if must_reload else topics_for(request, changes.entries),
             "counts": counts,
             "to_decide": to_decide,
-            "are_counts_new": are_counts_new,
             "unread": unread,
-            "is_unread_new": unread != unread_before,
             "has_grown": unread > unread_before,
             "outage": outage,
-            "is_outage_new": is_outage_new,
-            "was_ended": was_ended,
             "return_path": request.htmx.current_url_abs_path or "/",
         }
         response = render(request, "live/poll.html", context)

@@ -21,7 +21,7 @@ from dashboard.ledger.models import FeedEntry
 from dashboard.ledger.models.feed import FeedKind
 from dashboard.ledger.recording import record_audiences
 from dashboard.service.circuit_breaker import FAILURE_THRESHOLD, RETRY_DELAYS_S
-from dashboard.web.live.intervals import (
+from dashboard.web.live.views import (
     BUSY_SHARE,
     IDLE_WAIT_S,
     MOVING_WAIT_S,

@@ -25,6 +25,7 @@ from dashboard.notifications.sending import turn_off
 from dashboard.notifications.targets import change_target
 from dashboard.saved_views.rules import create_view
 from tests.support import wire
+from tests.support.clock import stopped
 from tests.support.fake_service import FakeService
 from tests.support.live_page import LivePage, Region
 from tests.support.one_audience import serve
@@ -219,8 +220,9 @@ def test_a_new_operation_waits_above_the_log(paula: User, as_viewer: Client) -> 
 
 
 def test_a_change_costs_the_overview_few_queries(
-    paula: User, as_viewer: Client, fake_service: FakeService
+    paula: User, as_viewer: Client, fake_service: FakeService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    stopped(monkeypatch)  # The page was read just now.
     queued = wire.audience(latestVersion=wire.version(status="queued"))
     serve(fake_service, queued)
     seed_pages(wire.page())
