@@ -67,6 +67,8 @@ GIVEN_UP = ("htmx:afterRequest", "htmx:sendAbort")
 first is logged for every failure, always with another that says which."""
 JITTER = 1.2
 """Largest factor by which the poll of a page extends the wait that the server says."""
+POLL = "document.dispatchEvent(new Event('visibilitychange'))"
+"""Lets a page poll at once, as on the way back to its tab."""
 HIDE = """(hidden) => {
   Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
   document.dispatchEvent(new Event("visibilitychange"));

@@ -7,13 +7,12 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.addresses import execute
 from tests.browser.barriers import barriers
-from tests.browser.conftest import log_in, new_profile, open_page, until
+from tests.browser.conftest import POLL, log_in, new_profile, open_page, until
 from tests.support.processes import Running
 
 DRAFT = """SELECT page_id, audience_id FROM ledger_audiencerecord
   WHERE latest_status = 'draft' AND live_version_id <> '' AND archived = 0
   ORDER BY audience_id DESC LIMIT 1"""
-POLL = "document.dispatchEvent(new Event('visibilitychange'))"
 SELECT = """() => {
   const text = document.querySelector(".line [data-at]").firstChild;
   getSelection().setBaseAndExtent(text, 0, text, Math.min(text.length, 12));

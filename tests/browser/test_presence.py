@@ -7,15 +7,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.addresses import execute
-from tests.browser.conftest import NOTE_ANNOUNCEMENTS, log_in, new_profile, open_page, until
+from tests.browser.conftest import NOTE_ANNOUNCEMENTS, POLL, log_in, new_profile, open_page, until
 from tests.support.processes import Running
 
 DRAFT = """SELECT page_id, audience_id, latest_version_number FROM ledger_audiencerecord
   WHERE latest_status = 'draft' AND live_version_id <> '' AND archived = 0
     AND audience_id NOT IN (SELECT audience_id FROM releases_releaseitem)
   ORDER BY audience_id LIMIT 1"""
-POLL = "document.dispatchEvent(new Event('visibilitychange'))"
-"""As on the way back to a tab."""
 FIVE_MINUTES = 5 * 60_000
 
 
