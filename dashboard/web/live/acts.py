@@ -12,7 +12,7 @@ from dashboard.accounts.permissions import AuthenticatedRequest
 from dashboard.ledger.models.feed import FeedKind
 from dashboard.ledger.models.publications import Publication, PublicationReason
 from dashboard.ledger.queries.audiences import live_publications
-from dashboard.web.live.here import AudienceRow
+from dashboard.web.live.here import KeyedRow
 from dashboard.web.live.topics import topic
 from dashboard.web.ui.htmx import TOPICS, keys_on_screen
 
@@ -23,7 +23,7 @@ RENDERED = timedelta(hours=1)
 """How long each refresh renders a published row: it may say who published it. Our choice."""
 
 
-class _PublishedRow(AudienceRow, Protocol):
+class _PublishedRow(KeyedRow, Protocol):
     live_since: datetime | None
 
 

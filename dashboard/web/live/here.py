@@ -28,7 +28,7 @@ DOING = {
 """What users can do at each kind of place."""
 
 
-class AudienceRow(Protocol):
+class KeyedRow(Protocol):
     page_id: str
     audience_id: str
     key: str
@@ -66,7 +66,7 @@ def who_is_at(request: AuthenticatedRequest, place: str) -> Here:
     return Here(place, visitors.get(subject_of(place), []))
 
 
-def here_in_rows(request: AuthenticatedRequest, rows: Iterable[AudienceRow]) -> dict[str, Here]:
+def here_in_rows(request: AuthenticatedRequest, rows: Iterable[KeyedRow]) -> dict[str, Here]:
     """Return who else has the audiences of a list open, by the keys of its rows; one query."""
     if not settings.PRESENCE:
         return {}
