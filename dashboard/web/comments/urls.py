@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from dashboard.web.comments import assign_views, audience_views, export_views, views
+from dashboard.web.comments import assign_views, audience_views, views
 
 AUDIENCE = "pages/<id:page_id>/audiences/<id:audience_id>/"
 
@@ -10,7 +10,7 @@ urlpatterns = [
     path(f"{AUDIENCE}comments/", audience_views.audience_comments, name="audience-comments"),
     path("audiences/assign/", assign_views.assign_audiences, name="assign-audiences"),
     path("comments/", views.talk, name="talk"),
-    path("comments/export.csv", export_views.comment_export, name="comment-export"),
+    path("comments/export.csv", views.comment_export, name="comment-export"),
     path("comments/people/", views.comment_people, name="comment-people"),
     path("comments/new/", views.thread_new, name="thread-new"),
     path("comments/threads/<int:thread_id>/", views.thread_detail, name="thread-detail"),

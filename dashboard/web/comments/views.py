@@ -1,18 +1,19 @@
-"""Views of threads: the threads of a place, and the forms that begin or change them."""
+"""Views of threads: the threads of a place, their export, and the forms that change them."""
 
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.contrib import messages
-from django.http import HttpResponse, JsonResponse, QueryDict
+from django.http import HttpResponse, JsonResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods
 
 from dashboard.accounts.permissions import REMOVE_COMMENTS, demand
 from dashboard.comments.mentions import find_names, people
 from dashboard.comments.models import Comment, LineKind, Thread
-from dashboard.comments.queries import threads_of, with_lines
+from dashboard.comments.queries import exported_comments, threads_of, with_lines
 from dashboard.comments.threads import (
     CommentError,
     add_comment,
@@ -25,11 +26,30 @@ from dashboard.ledger.models.operations import actor_name
 from dashboard.web.comments.new_thread import NewThread, TextChangedError, read_new_thread
 from dashboard.web.comments.subjects import OF_CONVERSATION
 from dashboard.web.comments.talk import Talk, place_or_404, talk_url
+from dashboard.web.ui.csv import Cell, csv_response
 from dashboard.web.ui.forms import forget_unsent_form, resumed_form, sent_form_key
 from dashboard.web.ui.htmx import Request, render_partial, safe_return_url
+from dashboard.web.ui.query_params import MAX_TEXT_LENGTH
 
 HIDDEN_FIELDS = ("place", "kind", "about", "object_id", "version", "start", "end", "digest")
 """The fields that say what a new thread is about."""
+
+CELLS = (
+    Cell("Thread", "thread_id"),
+    Cell("On", "thread.kind"),
+    Cell("Page", "thread.page_id"),
+    Cell("Audience", "thread.audience_id"),
+    Cell("Object", "thread.object_id"),
+    Cell("Version", "thread.version_number"),
+    Cell("Quote", "thread.quote"),
+    Cell("State", lambda line: "open" if line.thread.is_open else "resolved"),
+    Cell("Line", "kind"),
+    Cell("Author", "author_name"),
+    Cell("Written", "created_at"),
+    Cell("Edited", "edited_at"),
+    Cell("Deleted", "deleted_at"),
+    Cell("Text", "body"),
+)
 
 
 @require_GET
@@ -45,6 +65,14 @@ def comment_people(request: Request) -> JsonResponse:
     """Return the names of the users who can be mentioned, without the viewer's."""
     others = [user for user in people() if user.pk != request.user.pk]
     return JsonResponse([actor_name(user) for user in others], safe=False)
+
+
+@require_GET
+def comment_export(request: Request) -> StreamingHttpResponse:
+    """Download all comments, or those of `?place=`."""
+    place = request.GET.get("place", "").replace("\0", "")[: 10 * MAX_TEXT_LENGTH]
+    name = f"comments-{timezone.localdate():%Y-%m-%d}.csv"
+    return csv_response(name, CELLS, exported_comments(place))
 
 
 @require_GET
