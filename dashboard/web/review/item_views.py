@@ -153,12 +153,11 @@ def go_on(request: Request, run: ReviewRun, number: int, *, may_stay: bool = Fal
     The script desk.js gets only the list around the item, with the item's URL in a header, because
     it fetches items by itself, usually in advance.
     """
-    queue = read_queue(run)
-    item = go_to_next(queue, number, may_stay=may_stay)
+    item = go_to_next(read_queue(run), number, may_stay=may_stay)
     url = item_url(run, item.number) if item else reverse("review-summary", args=[run.pk])
     if not wants_partial(request, (AROUND,)):
         return redirect(url)
-    number = item.number if item else number
-    response = render(request, "review/around.html", around_context(queue, number))
+    context = around_context(read_queue(run), item.number if item else number)  # with the new claim
+    response = render(request, "review/around.html", context)
     response["X-Next"] = url
     return response

@@ -185,6 +185,7 @@ def test_the_same_form_decides_once(desk: ReviewDesk) -> None:
 def test_the_script_gets_what_surrounds_the_next(desk: ReviewDesk) -> None:
     response = desk.client.post(f"{desk.url}skip/", {"shown": desk.shown}, headers=AROUND)
     assert response["X-Next"] == f"/review/{desk.run_id}/2/"
+    assert "You’re on it" in response.text
     assert 'id="item"' not in response.text
     assert 'id="lane"' in response.text
 
