@@ -4,7 +4,7 @@ Everything but `people` is pure.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
@@ -36,7 +36,9 @@ def people() -> list[User]:
 
 def find_names(text: str, users: Sequence[User]) -> Names:
     """Return the mentions of a text. The longest full name or username after each @ counts."""
-    by_name = {name.casefold(): user for user in users for name in _names_of(user)}
+    by_name = {
+        name.casefold(): user for user in users for name in (user.get_username(), actor_name(user))
+    }
     longest_first = sorted(by_name, key=len, reverse=True)
     named: dict[int, tuple[User, str]] = {}
     unknown: list[str] = []
@@ -49,11 +51,6 @@ def find_names(text: str, users: Sequence[User]) -> Names:
         elif other := _UNNAMED.match(text, match.start()):
             unknown.append(other[1])
     return Names(named, list(dict.fromkeys(unknown)))
-
-
-def _names_of(user: User) -> Iterator[str]:
-    yield user.get_username()
-    yield actor_name(user)
 
 
 def _begins_with(text: str, name: str) -> bool:

@@ -65,22 +65,20 @@ def decision(kind: DecisionKind) -> Callable[[Act], View]:
                         columns = act(request, run, basis)
                         decide(run, basis, request.user, kind, **columns)
                 except (DecidedError, ReleaseError, CommentError) as error:
-                    return _refuse(request, run, number, kind, str(error))
+                    return show_item(
+                        request,
+                        read_queue(run),
+                        number,
+                        problem=str(error),
+                        fields=request.POST.dict(),
+                        opened=kind.value,
+                    )
             forget_unsent_form(request)
             return go_on(request, run, number)
 
         return view
 
     return decorate
-
-
-def _refuse(
-    request: Request, run: ReviewRun, number: int, kind: DecisionKind, problem: str
-) -> HttpResponse:
-    fields = request.POST.dict()
-    return show_item(
-        request, read_queue(run), number, problem=problem, fields=fields, opened=kind.value
-    )
 
 
 @decision(DecisionKind.RELEASE)
@@ -172,18 +170,13 @@ def review_undo(request: Request, run_id: int, number: int) -> HttpResponse:
         return redirect(item_url(run, number))
     try:
         with transaction.atomic():
-            _undo(decision)
+            item = ReleaseItem.objects.filter(pk=decision.release_item_id or 0).first()
+            if undo(decision):
+                if item:
+                    remove_item(item)
+                undo_needs_work(decision)
     except ReleaseError as error:
         messages.error(request, str(error))
         return redirect(item_url(run, number))
     key = [decision.page_id, decision.audience_id]
     return redirect(item_url(run, run.keys.index(key) + 1 if key in run.keys else number))
-
-
-def _undo(decision: ReviewDecision) -> None:
-    item = ReleaseItem.objects.filter(pk=decision.release_item_id or 0).first()
-    if not undo(decision):
-        return
-    if item:
-        remove_item(item)
-    undo_needs_work(decision)
