@@ -11,7 +11,6 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from dashboard.approvals.models import ApprovalRule
 from dashboard.clock import interrupted_after
 from dashboard.ledger.deviations import ContractDeviation, record_browser_report, record_deviations
 from dashboard.ledger.models import Operation
@@ -20,7 +19,6 @@ from dashboard.ledger.operations import (
     MARK_INTERRUPTED,
     AttemptResult,
     Target,
-    begin,
     begin_retry,
     end,
     settle,
@@ -28,8 +26,6 @@ from dashboard.ledger.operations import (
 from dashboard.notifications.models import Event, Notification
 from dashboard.notifications.preferences import follow
 from dashboard.releases import approval_requests, decisions
-from dashboard.releases.checking import check_release
-from dashboard.releases.drafting import create_release
 from dashboard.releases.models import Release, ReleaseState
 from dashboard.releases.reviewing import board_digest
 from dashboard.releases.worker import Schedule
@@ -39,16 +35,18 @@ from tests.support import wire
 from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
 from tests.support.many_audiences import Key
+from tests.support.operations import operation
 from tests.support.release_service import (
     PublishingAudiences,
     accepts,
+    checked_release,
     decide,
     fails,
     responds,
     schedule,
     work,
 )
-from tests.support.seeding import seed_audiences, seed_pages
+from tests.support.seeding import seed_audiences, seed_pages, seed_rule
 
 Publish = Callable[..., Operation]
 
@@ -65,15 +63,8 @@ def publish(paula: User) -> Publish:
     """Records a publish of Paula's with this outcome."""
 
     def make(outcome: Outcome, kind: OperationKind = OperationKind.PUBLISH_VERSION) -> Operation:
-        _, attempt = begin(
-            operation_key=f"pr-{Operation.objects.count()}",
-            kind=kind,
-            actor=paula,
-            target=Target("page_1", "aud_1", "ver_2", 2, target_name="Brightwater Foods"),
-            body={},
-        )
-        assert attempt
-        return end(attempt, AttemptResult(outcome))
+        key = f"pr-{Operation.objects.count()}"
+        return operation(paula, key, kind=kind, ending=AttemptResult(outcome))
 
     return make
 
@@ -105,15 +96,8 @@ def test_a_rollback_is_called_so(paula: User, vera: User) -> None:
     follow(vera, "page_1", "aud_1")
     for number, outcome in enumerate((Outcome.ACCEPTED, Outcome.REJECTED)):
         target = Target("page_1", "aud_1", "ver_1", 1, target_name="Brightwater Foods")
-        _, attempt = begin(
-            operation_key=f"pr-{number}",
-            kind=OperationKind.PUBLISH_VERSION,
-            actor=paula,
-            target=replace(target, rolled_back_id="ver_2", rolled_back_number=2),
-            body={},
-        )
-        assert attempt
-        end(attempt, AttemptResult(outcome))
+        target = replace(target, rolled_back_id="ver_2", rolled_back_number=2)
+        operation(paula, f"pr-{number}", target=target, ending=AttemptResult(outcome))
     assert notices_of(vera) == [
         "paula rolled back to version 1 of Brightwater Foods: accepted, not live yet.",
         "Rolling back to version 1 of Brightwater Foods failed.",
@@ -128,9 +112,9 @@ def test_who_follows_something_else_is_not(publish: Publish, vera: User) -> None
 
 
 def test_an_unknown_outcome_and_its_end_are_reported_once(publish: Publish, paula: User) -> None:
-    operation = publish(Outcome.UNKNOWN)
-    settle(operation, Outcome.UNKNOWN, detail="Nothing is proved.")
-    retry = begin_retry(operation, actor=paula)
+    lost = publish(Outcome.UNKNOWN)
+    settle(lost, Outcome.UNKNOWN, detail="Nothing is proved.")
+    retry = begin_retry(lost, actor=paula)
     assert retry
     end(retry, AttemptResult(Outcome.UNKNOWN))
     settle(Operation.objects.get(), Outcome.REJECTED, detail="It was rejected.")
@@ -139,9 +123,7 @@ def test_an_unknown_outcome_and_its_end_are_reported_once(publish: Publish, paul
 
 
 def test_a_worker_notices_what_a_killed_process_leaves(paula: User, clock: Clock) -> None:
-    target = Target("page_1", "aud_1", "ver_2", 2, target_name="Brightwater Foods")
-    kind = OperationKind.PUBLISH_VERSION
-    begin(operation_key="pr-1", kind=kind, actor=paula, target=target, body={})
+    operation(paula, "pr-1", ending=None)
     worker = Schedule("worker", (MARK_INTERRUPTED,))
     clock.advance(interrupted_after().total_seconds() - 0.5)
     assert worker.check() == ([], 0.5)
@@ -185,8 +167,7 @@ def test_an_error_of_ours_loses_no_outcome(publish: Publish) -> None:
 
 def run(service: PublishingAudiences, paula: User, clock: Clock, count: int = 3) -> Release:
     """Publish a release of `count` audiences, and let a worker run it."""
-    release = create_release(name="Spring", note="", audiences=service.add(count), user=paula)
-    check_release(release)
+    release = checked_release(service.add(count), paula, name="Spring")
     decide(release, paula)
     work(release, clock)
     return release
@@ -233,8 +214,7 @@ def test_an_unknown_outcome_of_a_release_is_reported_once(
 def test_the_owner_hears_that_a_scheduled_release_finished(
     service: PublishingAudiences, paula: User, clock: Clock
 ) -> None:
-    release = create_release(name="Spring", note="", audiences=service.add(2), user=paula)
-    check_release(release)
+    release = checked_release(service.add(2), paula, name="Spring")
     schedule(release)
     work(release, clock, minutes=60 * 24 * 400)
     assert notices_of(paula) == ["The release Spring is finished: 2 live."]
@@ -243,8 +223,7 @@ def test_the_owner_hears_that_a_scheduled_release_finished(
 def test_a_held_release_is_reported_without_service_text(
     service: PublishingAudiences, paula: User, clock: Clock
 ) -> None:
-    release = create_release(name="Spring", note="", audiences=service.add(2), user=paula)
-    check_release(release)
+    release = checked_release(service.add(2), paula, name="Spring")
     service.edit(("page_1", "aud_1"))
     decide(release, paula)
     work(release, clock)
@@ -255,8 +234,7 @@ def test_a_held_release_is_reported_without_service_text(
 def test_a_missed_schedule_is_reported_to_owner_and_administrators(
     service: PublishingAudiences, paula: User, ada: User, clock: Clock
 ) -> None:
-    release = create_release(name="Spring", note="", audiences=service.add(), user=paula)
-    check_release(release)
+    release = checked_release(service.add(), paula, name="Spring")
     due_at = schedule(release).due_at
     assert due_at
     clock.advance((due_at - timezone.now()).total_seconds() + 1200)
@@ -268,12 +246,9 @@ def test_a_missed_schedule_is_reported_to_owner_and_administrators(
 def test_approvers_and_requesters_are_notified(
     service: PublishingAudiences, paula: User, clock: Clock
 ) -> None:
-    ApprovalRule.objects.create(
-        covers_publishing=True, changed_at=timezone.now(), changed_by_name="ada"
-    )
+    seed_rule(covers_publishing=True)
     peter, vera = person("peter", "Publishers"), person("vera", "Viewers")
-    release = create_release(name="Spring", note="", audiences=service.add(2), user=paula)
-    check_release(release)
+    release = checked_release(service.add(2), paula, name="Spring")
     request = approval_requests.request_approval(release, paula, "2", board_digest(release))
     assert notices_of(peter) == ["paula requests an approval: Publish Spring, 2 versions."]
     approval_requests.approve(request, peter, note="", displayed_digest=request.digest)
@@ -281,22 +256,16 @@ def test_approvers_and_requesters_are_notified(
     assert notices_of(vera) == []
     service.edit(("page_1", "aud_1"))
     work(release, clock)
-    assert (
-        "A request for approval is void, changed: Warnings: Publish Spring, 2 versions."
-        in notices_of(paula)
-    )
-    assert (
-        "A request for approval is void, changed: Warnings: Publish Spring, 2 versions."
-        in notices_of(peter)
-    )
+    void = "A request for approval is void, changed: Warnings: Publish Spring, 2 versions."
+    assert void in notices_of(paula)
+    assert void in notices_of(peter)
 
 
 def test_a_declined_request_is_reported_to_who_requested_it(
     service: PublishingAudiences, paula: User
 ) -> None:
     peter = person("peter", "Publishers")
-    release = create_release(name="Spring", note="", audiences=service.add(2), user=paula)
-    check_release(release)
+    release = checked_release(service.add(2), paula, name="Spring")
     request = approval_requests.request_approval(release, paula, "2", board_digest(release))
     approval_requests.decline(request, peter, note="Not now.", displayed_digest=request.digest)
     # It was declined before a worker could notify those who may decide.
@@ -307,13 +276,10 @@ def test_a_declined_request_is_reported_to_who_requested_it(
 def test_all_possible_approvers_hear_of_an_emergency_once(
     service: PublishingAudiences, clock: Clock
 ) -> None:
-    ApprovalRule.objects.create(
-        covers_publishing=True, changed_at=timezone.now(), changed_by_name="ada"
-    )
+    seed_rule(covers_publishing=True)
     chief = person("chief", "Publishers", "Administrators")
     peter = person("peter", "Publishers")
-    release = create_release(name="Spring", note="", audiences=service.add(3), user=chief)
-    check_release(release)
+    release = checked_release(service.add(3), chief, name="Spring")
     digest = board_digest(release)
     decisions.publish(release, chief, "3", digest, emergency_reason="It is burning.")
     work(release, clock)

@@ -10,8 +10,6 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from dashboard.contract.audiences import Audience
-from dashboard.ledger.models.operations import OperationKind, Outcome
-from dashboard.ledger.operations import AttemptResult, Target, begin, end
 from dashboard.ledger.recording import record_audiences
 from dashboard.notifications.digests import events_for
 from dashboard.notifications.models import Event, Preference
@@ -20,6 +18,7 @@ from dashboard.notifications.recipients import notify_pending
 from tests.notifications.conftest import notices_of
 from tests.support import wire
 from tests.support.clock import Clock
+from tests.support.operations import operation
 from tests.support.seeding import seed_audiences, seed_pages
 
 pytestmark = pytest.mark.django_db
@@ -36,15 +35,6 @@ def _on_record(db: None, clock: Clock) -> None:
 def numbered(number: int, **differs: Any) -> dict[str, Any]:
     """Return an audience with its own id and name."""
     return wire.audience(audienceId=f"aud_{number}", effectiveName=f"A{number}", **differs)
-
-
-def publish(user: User) -> None:
-    """Record a publish that the service accepted."""
-    target = Target("page_1", "aud_1", "ver_2", 2, target_name="Brightwater Foods")
-    kind = OperationKind.PUBLISH_VERSION
-    _, attempt = begin(operation_key="pr-1", kind=kind, actor=user, target=target, body={})
-    assert attempt
-    end(attempt, AttemptResult(Outcome.ACCEPTED))
 
 
 @pytest.mark.parametrize("audience_id", ["", "aud_1"])
@@ -82,7 +72,7 @@ def test_a_live_version_is_reported_except_to_its_publisher(
 ) -> None:
     for user in (vera, paula):
         follow(user, "page_1", "aud_1")
-    publish(paula)
+    operation(paula, "pr-1")
     live = wire.version(status="published", publishedAt=timezone.now().isoformat())
     clock.advance(60)
     seed_audiences(wire.audience(latestVersion=live, publishedVersion=live))

@@ -6,8 +6,8 @@ from django.db import connection
 from django.utils import timezone
 
 from dashboard.ledger.models import Operation
-from dashboard.ledger.models.operations import OperationKind, Outcome
-from dashboard.ledger.operations import AttemptResult, Target, begin, end
+from dashboard.ledger.models.operations import Outcome
+from dashboard.ledger.operations import AttemptResult
 from dashboard.notifications.kinds import KINDS
 from dashboard.notifications.models import (
     Delivery,
@@ -25,6 +25,7 @@ from dashboard.work.claims import claim_next
 from dashboard.work.deliveries import DeliveryResult
 from tests.support.clock import Clock
 from tests.support.interleaving import PATIENCE_S, before_commit, before_statement, begun, held_at
+from tests.support.operations import operation
 from tests.support.seeding import seed_delivery, seed_target
 
 pytestmark = [
@@ -45,15 +46,7 @@ def _recipients(vera: User) -> None:
 
 def fail_publish(user: User) -> None:
     """Record a publish that the service rejects."""
-    _, attempt = begin(
-        operation_key="pr-1",
-        kind=OperationKind.PUBLISH_VERSION,
-        actor=user,
-        target=Target("page_1", "aud_1", "ver_2", 2, target_name="Hanseatic"),
-        body={},
-    )
-    assert attempt
-    end(attempt, AttemptResult(Outcome.REJECTED))
+    operation(user, "pr-1", ending=AttemptResult(Outcome.REJECTED))
 
 
 def delete_recipients(vera: User) -> None:

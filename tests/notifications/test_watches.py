@@ -12,8 +12,7 @@ from django.core.cache import cache
 from django.utils import timezone
 
 from dashboard.approvals.changes import request_page
-from dashboard.ledger.models.operations import OperationKind, Outcome
-from dashboard.ledger.operations import AttemptResult, Target, begin, end
+from dashboard.ledger.operations import Target
 from dashboard.notifications import watches
 from dashboard.notifications.models import NotificationSettings
 from dashboard.notifications.preferences import follow
@@ -27,16 +26,8 @@ from tests.support.fake_service import FakeService
 from tests.support.feed import added_to_feed, facts
 from tests.support.interleaving import before_response, held_at
 from tests.support.one_audience import serve
+from tests.support.operations import operation
 from tests.support.seeding import seed_audiences, seed_release
-
-
-def publish(user: User) -> None:
-    """Record a publish that the service accepted."""
-    target = Target("page_1", "aud_1", "ver_2", 2, target_name="Brightwater Foods")
-    kind = OperationKind.PUBLISH_VERSION
-    _, attempt = begin(operation_key="pr-1", kind=kind, actor=user, target=target, body={})
-    assert attempt
-    end(attempt, AttemptResult(Outcome.ACCEPTED))
 
 
 def queued(**differs: Any) -> dict[str, Any]:
@@ -49,7 +40,7 @@ def test_a_slow_publish_is_reported_once(
 ) -> None:
     audience = queued()
     serve(fake_service, audience)
-    publish(paula)
+    operation(paula, "pr-1")
     seed_audiences(audience)
     for _ in range(8):
         watches.watch_publishes(timezone.now())
@@ -69,7 +60,7 @@ def test_a_stuck_publish_reports_its_duration(
 ) -> None:
     audience = queued()
     serve(fake_service, audience)
-    publish(paula)
+    operation(paula, "pr-1")
     seed_audiences(audience)
     clock.advance(seconds)
     watches.watch_publishes(timezone.now())
@@ -91,11 +82,7 @@ def test_one_that_is_not_stuck_hides_no_other(
     ]
     seed_audiences(*audiences)
     for name in names:
-        target = Target("page_1", name, "ver_2", 2, target_name=name)
-        kind = OperationKind.PUBLISH_VERSION
-        _, attempt = begin(operation_key=name, kind=kind, actor=paula, target=target, body={})
-        assert attempt
-        end(attempt, AttemptResult(Outcome.ACCEPTED))
+        operation(paula, name, target=Target("page_1", name, "ver_2", 2, target_name=name))
         clock.advance(1)
     later = (timezone.now() + timedelta(seconds=1)).isoformat()
     live = wire.live_version(versionId="ver_8", queuedAt=later, publishedAt=later)
@@ -114,7 +101,7 @@ def test_one_that_is_not_stuck_hides_no_other(
 def test_a_version_that_went_live_unseen_is_not_stuck(
     paula: User, clock: Clock, fake_service: FakeService
 ) -> None:
-    publish(paula)
+    operation(paula, "pr-1")
     seed_audiences(queued())
     live = wire.version(status="published", publishedAt=timezone.now().isoformat())
     serve(fake_service, wire.audience(latestVersion=live, publishedVersion=live))
@@ -126,7 +113,7 @@ def test_a_version_that_went_live_unseen_is_not_stuck(
 def test_an_unreadable_service_makes_no_publish_stuck(
     paula: User, clock: Clock, fake_service: FakeService
 ) -> None:
-    publish(paula)
+    operation(paula, "pr-1")
     seed_audiences(queued())
     fake_service.answer = lambda _: httpx.Response(503)
     clock.advance(600)

@@ -22,7 +22,7 @@ from django.test import Client
 from django.utils import timezone
 
 from dashboard.approvals import changes
-from dashboard.approvals.models import ApprovalRequest, ApprovalRule, RequestState
+from dashboard.approvals.models import ApprovalRequest, RequestState
 from dashboard.client import NoResponseError
 from dashboard.client import client as client_module
 from dashboard.contract.webhooks import WebhookSubscription
@@ -34,15 +34,14 @@ from dashboard.operations.checking import PublishTarget
 from dashboard.operations.execution import attempt_result_for
 from dashboard.operations.publish import begin_publish
 from dashboard.operations.resending import resend
-from dashboard.releases.checking import check_release
-from dashboard.releases.drafting import create_release
 from dashboard.releases.worker import run_pending
 from dashboard.service.reading import read_audience
 from tests.conftest import logged_in, person
 from tests.support import wire
 from tests.support.fake_service import FakeService
 from tests.support.html import elements
-from tests.support.release_service import PublishingAudiences, decide
+from tests.support.release_service import PublishingAudiences, checked_release, decide
+from tests.support.seeding import seed_rule
 from tests.support.webhook_service import WebhookService
 
 CODE = Path(client_module.__file__).parent.parent
@@ -120,8 +119,7 @@ def roll_back(world: World) -> None:
 
 
 def run_a_release(world: World) -> None:
-    release = create_release(name="", note="", audiences=world.service.add(), user=world.user)
-    check_release(release)
+    release = checked_release(world.service.add(), world.user)
     decide(release, world.user)
     world.turn_on()
     run_pending("worker")
@@ -209,11 +207,8 @@ def world(fake_service: FakeService, ada: User) -> World:
 
 
 def turn_on() -> None:
-    covers = ("publishing", "rollbacks", "webhooks", "pages")
-    ApprovalRule.objects.create(
-        changed_at=timezone.now(),
-        changed_by_name="ada",
-        **{f"covers_{name}": True for name in covers},
+    seed_rule(
+        covers_publishing=True, covers_rollbacks=True, covers_webhooks=True, covers_pages=True
     )
 
 

@@ -7,14 +7,21 @@ from typing import TypeAlias
 import pytest
 from django.contrib.auth.models import User
 
-from dashboard.releases.checking import check_release
-from dashboard.releases.drafting import create_release
 from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseState
 from tests.conftest import person
 from tests.support.clock import Clock, stopped
 from tests.support.fake_service import FakeService
 from tests.support.many_audiences import ManyAudiences
-from tests.support.release_service import PublishingAudiences, decide, work
+from tests.support.release_service import PublishingAudiences, checked_release, decide, work
+
+LOSSES: dict[str, Callable[[User], object]] = {
+    "paula may no longer publish.": lambda user: user.groups.clear(),
+    "The account of paula is turned off.": (
+        lambda user: User.objects.filter(pk=user.pk).update(is_active=False)
+    ),
+    "The account of paula no longer exists.": lambda user: user.delete(),
+}
+"""How Paula loses the right to publish, by the reason that is shown."""
 
 Draft: TypeAlias = Callable[..., Release]
 Publish: TypeAlias = Callable[..., Release]
@@ -39,9 +46,7 @@ def draft(service: ManyAudiences, paula: User) -> Draft:
 
     def make(count: int = 1, *, keys: list[tuple[str, str]] | None = None) -> Release:
         audiences = keys or service.add(count)
-        release = create_release(name="", note="", audiences=audiences, user=paula)
-        check_release(release)
-        return release
+        return checked_release(audiences, paula)
 
     return make
 
@@ -58,8 +63,7 @@ def publish(service: PublishingAudiences, paula: User) -> Publish:
 
     def make(count: int = 1, *, publishes_others: bool = False, pages: int = 1) -> Release:
         keys = [key for page in range(pages) for key in service.add(count, page_id=f"page_{page}")]
-        release = create_release(name="", note="", audiences=keys, user=paula)
-        check_release(release)
+        release = checked_release(keys, paula)
         decide(release, paula, publishes_others=publishes_others)
         return release
 

@@ -1,6 +1,7 @@
 """A check reads the service and reports what differs from the reviewed state."""
 
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from threading import Barrier
 from typing import Any
@@ -24,6 +25,7 @@ from tests.releases.conftest import Draft
 from tests.support.many_audiences import Key, ManyAudiences
 
 KEY = ("page_1", "aud_1")
+PATH = "/v0/pages/page_1/audiences/aud_1"
 
 
 def change_of(release: Release) -> str:
@@ -80,106 +82,64 @@ def test_words_are_counted_again_when_a_text_has_changed(
     draft: Draft, service: ManyAudiences
 ) -> None:
     release = draft(1)
-    text = {"supplementaryContext": "Runs 20 trucks and three vans."}
-    service.change(KEY, latestVersion=service.version(KEY, 2, **text))
+    latest(service, supplementaryContext="Runs 20 trucks and three vans.")
     check_release(release)
     item = release.items.get()
     assert (item.words_added, item.words_removed) == (4, 1)
 
 
-def _newer(service: ManyAudiences) -> None:
-    service.change(KEY, latestVersion=service.version(KEY, 3))
+def latest(service: ManyAudiences, number: int = 2, **differs: Any) -> None:
+    """Make this the latest version of the audience."""
+    service.change(KEY, latestVersion=service.version(KEY, number, **differs))
 
 
-def _rewritten(service: ManyAudiences) -> None:
-    service.change(KEY, latestVersion=service.version(KEY, 2, supplementaryContext="Other."))
+EDITS: dict[str, Callable[[ManyAudiences], object]] = {
+    "Version 3 was created after you reviewed version 2.": lambda it: latest(it, 3),
+    "Version 2 has changed since the review.": lambda it: latest(it, supplementaryContext="Other."),
+    "Version 2 is now queued.": lambda it: latest(it, status="queued"),
+    "Version 7 went live after the review, published outside Pressroom.": lambda it: it.change(
+        KEY, publishedVersion=it.live(KEY, 7)
+    ),
+    "Version 1 is no longer live.": lambda it: it.change(KEY, publishedVersion=None),
+    "This audience was archived.": lambda it: it.change(KEY, archivedAt="2026-03-01T09:00:00Z"),
+    "The page’s status is now archived.": lambda it: it.pages["page_1"].update(status="archived"),
+    "The page’s status is now draft.": lambda it: it.pages["page_1"].update(status="draft"),
+    "The pending changes in the conversation differ from those at the review.": (
+        lambda it: it.pending.update({KEY: ["change_1"]})
+    ),
+    "The pending changes can’t be read, so they couldn’t be compared.": (
+        lambda it: it.responses.update({f"{PATH}/messages": httpx.Response(500)})
+    ),
+    "The service’s data for this audience can’t be read. "
+    "The live version shown is the last known one.": (
+        lambda it: it.change(KEY, latestVersion={"versionNumber": "two"})
+    ),
+}
+"""What may change after a review, by the sentence that reports it."""
+STOPS: dict[str, Callable[[ManyAudiences], object]] = {
+    "Version 2 was canceled. It can’t be published.": lambda it: latest(it, status="cancelled"),
+    "This page no longer exists. The service returned 404.": lambda it: it.pages.clear(),
+    "This audience no longer exists. The service doesn’t list it.": (
+        lambda it: it.audiences.clear()
+    ),
+}
+"""Changes that stop the version."""
 
 
-def _queued(service: ManyAudiences) -> None:
-    service.change(KEY, latestVersion=service.version(KEY, 2, status="queued"))
-
-
-def _canceled(service: ManyAudiences) -> None:
-    service.change(KEY, latestVersion=service.version(KEY, 2, status="cancelled"))
-
-
-def _another_live(service: ManyAudiences) -> None:
-    service.change(KEY, publishedVersion=service.live(KEY, 7))
-
-
-def _none_live(service: ManyAudiences) -> None:
-    service.change(KEY, publishedVersion=None)
-
-
-def _archived(service: ManyAudiences) -> None:
-    service.change(KEY, archivedAt="2026-03-01T09:00:00Z")
-
-
-def _page_archived(service: ManyAudiences) -> None:
-    service.pages["page_1"] |= {"status": "archived"}
-
-
-def _page_draft(service: ManyAudiences) -> None:
-    service.pages["page_1"] |= {"status": "draft"}
-
-
-def _page_gone(service: ManyAudiences) -> None:
-    service.pages.clear()
-
-
-def _audience_gone(service: ManyAudiences) -> None:
-    service.audiences.clear()
-
-
-def _pending(service: ManyAudiences) -> None:
-    service.pending[KEY] = ["change_1"]
-
-
-def _conversation_broken(service: ManyAudiences) -> None:
-    service.responses["/v0/pages/page_1/audiences/aud_1/messages"] = httpx.Response(500)
-
-
-def _unreadable(service: ManyAudiences) -> None:
-    service.change(KEY, latestVersion={"versionNumber": "two"})
-
-
-@pytest.mark.parametrize(
-    ("edit", "sentence"),
-    [
-        (_newer, "Version 3 was created after you reviewed version 2."),
-        (_rewritten, "Version 2 has changed since the review."),
-        (_queued, "Version 2 is now queued."),
-        (_canceled, "Version 2 was canceled. It can’t be published."),
-        (_another_live, "Version 7 went live after the review, published outside Pressroom."),
-        (_none_live, "Version 1 is no longer live."),
-        (_archived, "This audience was archived."),
-        (_page_archived, "The page’s status is now archived."),
-        (_page_draft, "The page’s status is now draft."),
-        (_page_gone, "This page no longer exists. The service returned 404."),
-        (_audience_gone, "This audience no longer exists. The service doesn’t list it."),
-        (_pending, "The pending changes in the conversation differ from those at the review."),
-        (_conversation_broken, "The pending changes can’t be read, so they couldn’t be compared."),
-        (
-            _unreadable,
-            "The service’s data for this audience can’t be read. "
-            "The live version shown is the last known one.",
-        ),
-    ],
-)
+@pytest.mark.parametrize("sentence", EDITS | STOPS)
 def test_each_change_since_the_review_has_its_sentence(
-    draft: Draft, service: ManyAudiences, paula: User, edit: Any, sentence: str
+    draft: Draft, service: ManyAudiences, paula: User, sentence: str
 ) -> None:
     release = draft(1)
     item = release.items.get()
     drafting.mark_reviewed(item, paula, reviewed=True, displayed_digest=item.digest)
-    edit(service)
+    (EDITS | STOPS)[sentence](service)
     assert change_of(release) == sentence
     check_release(release)
     item = release.items.get()
     assert item.reviewed_at is None
-    is_stopped = edit in (_canceled, _page_gone, _audience_gone)
-    assert blocked(item) is is_stopped
-    assert change_of(release) == (sentence if is_stopped else "")
+    assert blocked(item) is (sentence in STOPS)
+    assert change_of(release) == (sentence if sentence in STOPS else "")
 
 
 def test_another_live_version_is_attributed_to_who_published_it(
@@ -253,7 +213,7 @@ def test_a_page_without_audience_list_blocks_only_its_items(
 
 def test_held_items_wait_again_after_a_check(draft: Draft, service: ManyAudiences) -> None:
     release = draft(1)
-    _newer(service)
+    latest(service, 3)
     reason = change_of(release)
     release.items.update(state=ItemState.HELD, reason=reason, settled_at=timezone.now())
     Release.objects.update(state=ReleaseState.HELD)
@@ -279,7 +239,7 @@ def test_what_was_sent_is_not_checked_again(draft: Draft, service: ManyAudiences
 def test_a_check_after_the_decision_changes_nothing(draft: Draft, service: ManyAudiences) -> None:
     release = draft(1)
     before = list(release.items.values())
-    _another_live(service)
+    service.change(KEY, publishedVersion=service.live(KEY, 7))
     service.before = lambda: Release.objects.update(state=ReleaseState.RUNNING)
     check_release(release)
     assert list(release.items.values()) == before
@@ -293,7 +253,7 @@ def test_an_earlier_check_does_not_replace_a_later_one(
     def another_check() -> None:
         if service.paths[-1].endswith("/messages"):
             service.before = lambda: None
-            _another_live(service)
+            service.change(KEY, publishedVersion=service.live(KEY, 7))
             check_release(Release.objects.get(pk=release.pk))
 
     service.before = another_check
@@ -303,7 +263,7 @@ def test_an_earlier_check_does_not_replace_a_later_one(
 
 def test_a_check_is_recorded_in_the_ledger(draft: Draft, service: ManyAudiences) -> None:
     release = draft(1)
-    _newer(service)
+    latest(service, 3)
     check_release(release)
     assert AudienceRecord.objects.get().latest_version_number == 3
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 from dashboard.releases import decisions, drafting
 from dashboard.releases.drafting import create_release
 from dashboard.releases.errors import ReleaseError
-from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
+from dashboard.releases.models import ItemState, Release, ReleaseState
 from dashboard.releases.reviewing import board_digest
 from dashboard.releases.schedules import ScheduledMoment, parse_moment
 from tests.releases.conftest import Draft, held
@@ -59,19 +59,6 @@ def test_of_eight_decisions_at_the_same_moment_one_succeeds(draft: Draft, paula:
         return True
 
     assert sum(at_once(8, decide)) == 1
-
-
-def test_what_was_not_shown_is_not_published(
-    draft: Draft, service: ManyAudiences, paula: User
-) -> None:
-    release = draft(2)
-    digest = board_digest(release)
-    drafting.add_audiences(Release.objects.get(pk=release.pk), service.add(1), paula)
-    ReleaseItem.objects.update(digest="checked")
-    with pytest.raises(ReleaseError, match="Something changed since you opened this page"):
-        decisions.publish(release, paula, "", digest)
-    release.refresh_from_db()
-    assert release.state == ReleaseState.DRAFT
 
 
 def test_nothing_is_published_before_the_first_check(service: ManyAudiences, paula: User) -> None:

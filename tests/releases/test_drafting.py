@@ -8,7 +8,7 @@ from dashboard.releases import decisions, drafting
 from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_draft, create_release
 from dashboard.releases.errors import ReleaseError
-from dashboard.releases.models import MAX_ITEMS, Release, ReleaseItem
+from dashboard.releases.models import Release, ReleaseItem
 from dashboard.releases.planning import planned_versions
 from dashboard.releases.reviewing import board_digest
 from tests.releases.conftest import Draft
@@ -82,12 +82,6 @@ def test_an_audience_selected_twice_is_named(service: ManyAudiences, paula: User
     (problem,) = error.value.problems
     assert (problem.audience_id, problem.sentence) == ("aud_1", "This audience is selected twice.")
     assert str(error.value) == "Name of aud_1: This audience is selected twice."
-
-
-def test_more_than_500_versions_are_refused_unread(db: None, paula: User) -> None:
-    keys = [("page_1", f"aud_{number}") for number in range(MAX_ITEMS + 1)]
-    with pytest.raises(ReleaseError, match="at most 500 versions"):
-        create_release(name="", note="", audiences=keys, user=paula)
 
 
 def test_each_audience_that_has_nothing_to_publish_is_named(

@@ -8,8 +8,6 @@ from django.contrib.auth.models import User
 
 from dashboard.ledger.models import Operation
 from dashboard.releases import decisions, next_drafts
-from dashboard.releases.checking import check_release
-from dashboard.releases.drafting import create_release
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import ItemState, Release, ReleaseState
 from dashboard.releases.reviewing import board_digest
@@ -17,7 +15,7 @@ from tests.releases.conftest import Draft, held
 from tests.support.at_once import at_once
 from tests.support.clock import Clock
 from tests.support.many_audiences import ManyAudiences
-from tests.support.release_service import PublishingAudiences, decide, states, work
+from tests.support.release_service import PublishingAudiences, checked_release, decide, states, work
 
 MakeDraft: TypeAlias = Callable[[Release, User], tuple[Release, next_drafts.LeftOut]]
 
@@ -68,8 +66,7 @@ def test_rolling_back_names_what_it_leaves_out(
 
 def rolled_back(service: PublishingAudiences, user: User, clock: Clock, count: int) -> Release:
     """Publish a release of `count` audiences, and start its rollback."""
-    release = create_release(name="", note="", audiences=service.add(count), user=user)
-    check_release(release)
+    release = checked_release(service.add(count), user)
     decide(release, user)
     work(release, clock, minutes=1)
     rollback, _ = next_drafts.roll_back(release, user, note="Wrong price")

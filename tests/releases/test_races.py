@@ -27,7 +27,7 @@ from dashboard.releases.models import Release, ReleaseItem, ReleaseState
 from dashboard.releases.schedules import ScheduledMoment
 from dashboard.releases.worker import MAX_SMALL, run_pending, run_worker
 from tests.conftest import person
-from tests.releases.conftest import Draft, Publish, held
+from tests.releases.conftest import LOSSES, Draft, Publish, held
 from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
 from tests.support.html import response_text
@@ -42,8 +42,8 @@ from tests.support.interleaving import (
     held_at,
 )
 from tests.support.release_service import PublishingAudiences, accepts, work
+from tests.support.seeding import seed_rule
 from tests.support.shown_page import ShownPage
-from tests.web.approvals.conftest import new_rule
 
 THREADS = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 POSTGRESQL = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
@@ -185,7 +185,7 @@ def test_a_canceled_rollback_is_made_again(
     service.go_live(key, f"ver_{key[1]}_2")
     service.record()
     # The rollback can be canceled only while it waits for an approval.
-    new_rule(covers_rollbacks=True)
+    seed_rule(covers_rollbacks=True)
     first, _ = next_drafts.roll_back(held(release), paula)
     with held_at(before_commit(), decisions.cancel, first, paula):
         point = before_statement(*LOCKS_A_RELEASE, nth=2)
@@ -243,18 +243,6 @@ def test_of_two_versions_published_at_once_one_is_recorded(
     assert Operation.objects.get().version_number == 2
 
 
-def leave(user: User) -> None:
-    user.groups.clear()
-
-
-def turn_off(user: User) -> None:
-    User.objects.filter(pk=user.pk).update(is_active=False)
-
-
-def delete(user: User) -> None:
-    user.delete()
-
-
 def turn_on_the_rule(user: User) -> None:
     rule = ApprovalRule(covers_publishing=True)
     approval_requests.change_rule(person("ada", "Administrators"), rule)
@@ -262,13 +250,8 @@ def turn_on_the_rule(user: User) -> None:
 
 @THREADS
 @pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        (leave, "paula may no longer publish."),
-        (turn_off, "The account of paula is turned off."),
-        (delete, "The account of paula no longer exists."),
-        (turn_on_the_rule, "It needs the approval of another person."),
-    ],
+    ("reason", "change"),
+    [*LOSSES.items(), ("It needs the approval of another person.", turn_on_the_rule)],
 )
 def test_losing_the_right_during_a_read_holds_the_version(
     publish: Publish,
@@ -277,7 +260,7 @@ def test_losing_the_right_during_a_read_holds_the_version(
     clock: Clock,
     paula: User,
     *,
-    change: Callable[[User], None],
+    change: Callable[[User], object],
     reason: str,
 ) -> None:
     def takes_long(*args: Any) -> httpx.Response:

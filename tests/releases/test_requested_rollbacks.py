@@ -3,9 +3,8 @@
 import httpx
 import pytest
 from django.contrib.auth.models import Group, User
-from django.utils import timezone
 
-from dashboard.approvals.models import ApprovalRequest, ApprovalRule, RequestState
+from dashboard.approvals.models import ApprovalRequest, RequestState
 from dashboard.approvals.rule import subject_digest
 from dashboard.notifications.models import Notification
 from dashboard.notifications.recipients import notify_pending
@@ -20,6 +19,7 @@ from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
 from tests.support.interleaving import KilledError
 from tests.support.release_service import PublishingAudiences, states, work
+from tests.support.seeding import seed_rule
 
 
 class Rollback:
@@ -33,8 +33,7 @@ class Rollback:
         live.items.update(state=ItemState.LIVE)
         Release.objects.update(state=ReleaseState.FINISHED, wake_at=None)
         live.refresh_from_db()
-        rule = {"covers_rollbacks": True, "changed_at": timezone.now()}
-        ApprovalRule.objects.create(**rule, changed_by_name="ada")
+        seed_rule(covers_rollbacks=True)
         self.release, _ = next_drafts.roll_back(live, user, note="Wrong price")
 
     @property

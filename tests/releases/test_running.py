@@ -1,6 +1,5 @@
 """What a worker does with a release, step by step, with a clock that the test advances."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from threading import Event
 
@@ -22,7 +21,7 @@ from dashboard.releases.holding import hold_restored
 from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseState
 from dashboard.releases.reviewing import risks
 from dashboard.releases.worker import run_pending
-from tests.releases.conftest import Story
+from tests.releases.conftest import LOSSES, Story
 from tests.support.clock import Clock
 from tests.support.fake_service import FakeService
 from tests.support.release_service import (
@@ -95,18 +94,6 @@ def test_a_release_is_running_until_everything_is_live(story: Story) -> None:
     assert (release.state, set(states(release))) == (ReleaseState.FINISHED, {LIVE})
 
 
-def test_a_version_changed_after_the_review_holds_the_release(story: Story) -> None:
-    release = story.publish(3)
-    story.service.edit(("page_0", "aud_2"))
-    story.work(release)
-    assert (release.state, states(release)) == (ReleaseState.HELD, [WAITING, HELD, WAITING])
-    assert release.hold_kind == HoldKind.CHANGED
-    assert release.hold_reason == (
-        "Name of aud_2: Version 3 was created after you reviewed version 2. Nothing was sent."
-    )
-    assert not story.service.sent
-
-
 def test_the_others_are_sent_on_request(story: Story) -> None:
     release = story.publish(3, publishes_others=True)
     story.service.edit(("page_0", "aud_2"))
@@ -128,14 +115,6 @@ def test_a_version_changed_during_the_release_is_not_sent(
     story.work(release)
     assert (release.state, states(release)) == (ReleaseState.HELD, after)
     assert "Version 3 was created" in release.hold_reason
-
-
-def test_a_rejected_version_fails_with_the_service_s_words(story: Story) -> None:
-    story.service.ways["aud_2"] = responds(409, "version 2 was canceled")
-    release = story.publish(3)
-    story.work(release)
-    assert (release.state, states(release)) == (ReleaseState.FINISHED, [LIVE, FAILED, LIVE])
-    assert reasons(release)[1] == "The service returned 409: version 2 was canceled."
 
 
 def test_too_many_requests_pause_as_long_as_asked(story: Story) -> None:
@@ -279,21 +258,6 @@ def test_a_claim_that_was_taken_away_interrupts_no_call(story: Story) -> None:
     assert (release.state, states(release)) == (ReleaseState.HELD, [LIVE, WAITING])
 
 
-def test_stop_ends_after_the_version_being_sent(story: Story, ada: User) -> None:
-    def accept_and_stop(
-        service: PublishingAudiences, key: tuple[str, str], version_id: str
-    ) -> httpx.Response:
-        decisions.stop(release, ada)
-        return httpx.Response(200, json=service.carry_out(key, version_id))
-
-    story.service.ways["aud_2"] = accept_and_stop
-    release = story.publish(4)
-    story.work(release)
-    assert (release.state, release.hold_kind) == (ReleaseState.HELD, HoldKind.STOPPED)
-    assert states(release) == [LIVE, LIVE, WAITING, WAITING]
-    assert release.hold_reason == "ada stopped it. 2 versions were sent before."
-
-
 def test_a_stopped_release_is_continued_with_the_rest(story: Story, paula: User) -> None:
     release = story.publish(3)
     decisions.stop(release, paula)
@@ -302,21 +266,6 @@ def test_a_stopped_release_is_continued_with_the_rest(story: Story, paula: User)
     decide(release, paula)
     story.work(release)
     assert (release.state, states(release)) == (ReleaseState.FINISHED, [LIVE] * 3)
-
-
-@pytest.mark.parametrize(("minutes_late", "is_sent"), [(14, True), (16, False)])
-def test_a_scheduled_release_may_be_15_minutes_late(
-    story: Story, minutes_late: int, is_sent: bool
-) -> None:
-    release = schedule(story.publish(2))
-    story.clock.advance(3600 + minutes_late * 60)
-    story.work(release)
-    assert len(story.service.sent) == (2 if is_sent else 0)
-    if not is_sent:
-        assert (release.state, release.hold_kind) == (ReleaseState.HELD, HoldKind.LATE)
-        assert release.hold_reason == (
-            "It was due 16 min before a worker could start it. Nothing was sent."
-        )
 
 
 def test_nothing_of_a_schedule_is_sent_before_its_time(story: Story) -> None:
@@ -333,33 +282,12 @@ def test_a_missed_release_is_not_sent_later(story: Story) -> None:
     assert release.hold_reason == "No worker ran for 16 min. Nothing was sent."
 
 
-def leave(owner: User) -> None:
-    owner.groups.clear()
-
-
-def turn_off(owner: User) -> None:
-    User.objects.filter(pk=owner.pk).update(is_active=False)
-
-
-def delete(owner: User) -> None:
-    owner.delete()
-
-
-@pytest.mark.parametrize(
-    ("lose", "reason"),
-    [
-        (leave, "paula may no longer publish."),
-        (turn_off, "The account of paula is turned off."),
-        (delete, "The account of paula no longer exists."),
-    ],
-)
-def test_who_lost_the_right_since_does_not_publish(
-    story: Story, lose: Callable[[User], None], reason: str
-) -> None:
+@pytest.mark.parametrize("reason", LOSSES)
+def test_who_lost_the_right_since_does_not_publish(story: Story, reason: str) -> None:
     def accept_and_lose(
         service: PublishingAudiences, key: tuple[str, str], version_id: str
     ) -> httpx.Response:
-        lose(User.objects.get())
+        LOSSES[reason](User.objects.get())
         return httpx.Response(200, json=service.carry_out(key, version_id))
 
     release = story.publish(3)

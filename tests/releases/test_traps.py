@@ -74,9 +74,13 @@ def during_publish(audience_id: str, do: Callable[[], object]) -> Iterator[None]
 
 def test_changed_after_the_review(story: Story) -> None:
     release = story.publish(3)
-    story.service.edit(("page_0", "aud_3"))
+    story.service.edit(("page_0", "aud_2"))
     story.work(release)
     assert (release.state, release.hold_kind) == (ReleaseState.HELD, HoldKind.CHANGED)
+    assert states(release) == [WAITING, ItemState.HELD, WAITING]
+    assert release.hold_reason == (
+        "Name of aud_2: Version 3 was created after you reviewed version 2. Nothing was sent."
+    )
     assert not story.service.sent
 
 
@@ -95,7 +99,12 @@ def test_due_while_no_worker_ran(story: Story, minutes_late: int, count: int) ->
     story.clock.advance(3600 + minutes_late * 60)
     story.work(release)
     assert len(story.service.sent) == count
-    assert release.state == (ReleaseState.FINISHED if count else ReleaseState.HELD)
+    if count:
+        assert release.state == ReleaseState.FINISHED
+    else:
+        assert (release.state, release.hold_kind) == (ReleaseState.HELD, HoldKind.LATE)
+        sentence = "It was due 16 min before a worker could start it. Nothing was sent."
+        assert release.hold_reason == sentence
 
 
 def test_killed_in_the_middle(story: Story) -> None:
@@ -117,6 +126,8 @@ def test_a_third_is_rejected(story: Story) -> None:
     story.work(release)
     assert release.state == ReleaseState.FINISHED
     assert states(release) == [FAILED, LIVE, LIVE] * 3
+    reason = release.items.values_list("reason", flat=True)[0]
+    assert reason == "The service returned 422: Not like this."
 
 
 @pytest.mark.django_db(
@@ -162,6 +173,7 @@ def test_stop_while_a_call_is_under_way(story: Story, ada: User) -> None:
         story.work(release)
     assert (release.state, release.hold_kind) == (ReleaseState.HELD, HoldKind.STOPPED)
     assert states(release) == [LIVE, LIVE, WAITING, WAITING]
+    assert release.hold_reason == "ada stopped it. 2 versions were sent before."
 
 
 def test_rolled_back_while_it_still_runs(story: Story, paula: User) -> None:

@@ -27,6 +27,11 @@ class ApprovalPage(ShownPage):
         return approval_url(self.approval, step)
 
     @property
+    def state(self) -> str:
+        """The state of the request, read again."""
+        return ApprovalRequest.objects.get(pk=self.approval.pk).state
+
+    @property
     def release(self) -> Release:
         """The release of the request, read again."""
         return self.approval.releases.get()

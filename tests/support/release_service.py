@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -13,6 +13,8 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from dashboard.releases import decisions
+from dashboard.releases.checking import check_release
+from dashboard.releases.drafting import create_release
 from dashboard.releases.models import ItemState, Release, ReleaseState
 from dashboard.releases.reviewing import board_digest
 from dashboard.releases.worker import run_pending
@@ -143,6 +145,13 @@ def kills(*, is_carried_out: bool) -> Way:
         raise KilledError
 
     return way
+
+
+def checked_release(keys: Iterable[Key], user: User, *, name: str = "", note: str = "") -> Release:
+    """Return a checked draft of these audiences."""
+    release = create_release(name=name, note=note, audiences=list(keys), user=user)
+    check_release(release)
+    return release
 
 
 def work(release: Release, clock: Clock, minutes: float = 5, worker_id: str = "worker-1") -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from dashboard.approvals.models import ApprovalKind, ApprovalRequest
+from dashboard.approvals.models import ApprovalKind, ApprovalRequest, ApprovalRule
 from dashboard.comments.models import Comment, TargetKind, Thread
 from dashboard.contract.audiences import Audience
 from dashboard.contract.pages import PageItem
@@ -128,6 +128,11 @@ def seed_view(owner: User | None, pk: int = 1, **columns: Any) -> SavedView:
     state = {"list_name": "audiences", "name": f"View {pk}", "query": "live=changed"}
     times = {"created_at": now, "changed_at": now}
     return SavedView.objects.create(**{"pk": pk, "owner": owner} | state | names | times | columns)
+
+
+def seed_rule(**covers: bool) -> ApprovalRule:
+    """Turn a rule on, such as `covers_publishing=True`; without any, nothing needs an approval."""
+    return ApprovalRule.objects.create(changed_at=timezone.now(), changed_by_name="ada", **covers)
 
 
 def seed_review(user: User, *keys: tuple[str, str], pk: int = 1, **columns: Any) -> ReviewRun:

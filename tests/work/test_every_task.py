@@ -38,8 +38,6 @@ from dashboard.notifications.models import (
 from dashboard.notifications.recipients import NOTIFY
 from dashboard.notifications.watches import WATCH, WATCH_SERVICE
 from dashboard.page_drafts.drafts import DELETE_OLD_DRAFTS
-from dashboard.releases.checking import check_release
-from dashboard.releases.drafting import create_release
 from dashboard.releases.hinted_reads import FOLLOW_HINTS, RETRY_AFTER, read_hinted
 from dashboard.releases.models import HoldKind, Release, ReleaseState
 from dashboard.releases.worker import RELEASE_TASKS
@@ -53,7 +51,7 @@ from tests.support.embedded_api_factories import make_subscription, make_version
 from tests.support.fake_service import Answer, FakeService
 from tests.support.hook_receiver import running_receiver
 from tests.support.many_audiences import Key
-from tests.support.release_service import PublishingAudiences, decide, work
+from tests.support.release_service import PublishingAudiences, checked_release, decide, work
 from tests.support.seeding import seed_delivery, seed_event, seed_notification, seed_target
 
 WAITING = {"state": DeliveryState.WAITING, "attempts": 0, "problem": "", "status_code": None}
@@ -200,8 +198,7 @@ def broken_for_bad(service: PublishingAudiences) -> Answer:
 
 
 def published(keys: list[Key], user: User) -> Release:
-    release = create_release(name="", note="", audiences=keys, user=user)
-    check_release(release)
+    release = checked_release(keys, user)
     decide(release, user)
     return release
 

@@ -1,6 +1,7 @@
 """Activity: every operation with its requests, responses, check and retry."""
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -21,7 +22,7 @@ from tests.conftest import logged_in, person
 from tests.support import wire
 from tests.support.csv_files import csv_rows
 from tests.support.fake_service import FakeService
-from tests.support.html import elements, page_html, response_text, text
+from tests.support.html import elements, page_html, page_text, response_text, text
 from tests.support.live_page import Region
 from tests.support.operations import operation, operations
 from tests.support.seeding import seed_pages, seed_publication
@@ -52,8 +53,18 @@ LOST = AttemptResult(Outcome.UNKNOWN, "The service didn't respond within 30 s.")
 REFUSED = AttemptResult(Outcome.REJECTED, "The service returned 422: No.", 422, '{"detail": "No."}')
 
 
+def interrupted(user: User) -> None:
+    """Record a publish whose process was killed while it was being sent."""
+    operation(user, "k1", ending=None)
+    Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
+
+
 def html_of(client: Client, url: str = "/activity/", **headers: str) -> str:
     return page_html(client, url, **headers)
+
+
+def text_of(client: Client, url: str = "/activity/") -> str:
+    return page_text(client, url)
 
 
 def keys_in(html: str) -> list[str]:
@@ -66,12 +77,12 @@ def keys_in(html: str) -> list[str]:
 
 def test_a_row_shows_operation_user_target_and_outcome(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1")
-    page = text(html_of(as_viewer))
+    page = text_of(as_viewer)
     assert "paula Publish version 2 Brightwater Foods Accepted" in page
 
 
 def test_an_empty_log_says_so(as_viewer: Client) -> None:
-    assert "No operations yet" in text(html_of(as_viewer))
+    assert "No operations yet" in text_of(as_viewer)
 
 
 def test_the_newest_come_first(as_viewer: Client, paula: User) -> None:
@@ -135,7 +146,7 @@ def test_the_rest_loads_without_gap_or_repeat(as_viewer: Client, paula: User) ->
     for of_a_minute in range(12):
         operations(paula, [f"k{of_a_minute}-{number}" for number in range(10)])
     matching, address = [], "/activity/?kind=publish_version"
-    assert "50 of 120" in text(html_of(as_viewer, address))
+    assert "50 of 120" in text_of(as_viewer, address)
     while address:
         page = html_of(as_viewer, address, **{"HX-Request": "true", "HX-Target": "more"})
         assert "<html" not in page
@@ -176,10 +187,10 @@ def test_fifty_rows_cost_no_more_queries_than_one(
 
 def test_an_operation_of_a_killed_process_is_unknown(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1", ending=None)
-    assert "In progress" in text(html_of(as_viewer))
+    assert "In progress" in text_of(as_viewer)
     Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
-    assert "Outcome unknown" in text(html_of(as_viewer))
-    detail = text(html_of(as_viewer, "/activity/k1/"))
+    assert "Outcome unknown" in text_of(as_viewer)
+    detail = text_of(as_viewer, "/activity/k1/")
     assert "interrupted: Pressroom was stopped before the response" in detail
 
 
@@ -188,34 +199,32 @@ def test_an_interrupted_operation_is_unknown_without_a_write(
 ) -> None:
     fake_service.fails(httpx.ConnectError)
     seed_pages(wire.page())
-    operation(paula, "k1", ending=None)
-    Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
+    interrupted(paula)
     watched = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/progress/?operation=k1"
     with CaptureQueriesContext(connection) as queries:
-        assert "Publish version 2, Brightwater Foods" in text(html_of(as_publisher, "/"))
+        assert "Publish version 2, Brightwater Foods" in text_of(as_publisher, "/")
         assert keys_in(html_of(as_publisher, "/activity/?outcome=unknown")) == ["k1"]
         assert keys_in(html_of(as_publisher, "/activity/?outcome=sending")) == []
         assert "Check now" in html_of(as_publisher, "/activity/k1/")
-        assert "Publish: outcome unknown" in text(html_of(as_publisher, "/pages/"))
-        assert "Check before retrying" in text(html_of(as_publisher, watched))
+        assert "Publish: outcome unknown" in text_of(as_publisher, "/pages/")
+        assert "Check before retrying" in text_of(as_publisher, watched)
         assert exported(as_publisher)[0]["outcome"] == "Outcome unknown"
     sql = [query["sql"] for query in queries.captured_queries]
     assert not [item for item in sql if item.startswith(("UPDATE", "INSERT")) and "attempt" in item]
     assert Operation.objects.get().outcome == Outcome.SENDING
 
 
-def test_the_next_change_records_that_it_is_unknown(paula: User) -> None:
-    operation(paula, "k1", ending=None)
-    Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
-    new_page(paula, "k2")
+@pytest.mark.parametrize(
+    "act",
+    [lambda user: new_page(user, "k2"), lambda _: call_command("prune", "--older-than=30")],
+    ids=["the next change", "a job"],
+)
+def test_a_later_write_records_that_it_is_unknown(
+    paula: User, act: Callable[[User], object]
+) -> None:
+    interrupted(paula)
+    act(paula)
     assert Operation.objects.get(operation_key="k1").outcome == Outcome.UNKNOWN
-
-
-def test_a_job_records_that_it_is_unknown(paula: User) -> None:
-    operation(paula, "k1", ending=None)
-    Attempt.objects.update(sent_at=timezone.now() - timedelta(minutes=5))
-    call_command("prune", "--older-than=30")
-    assert Operation.objects.get().outcome == Outcome.UNKNOWN
 
 
 # One
@@ -223,7 +232,7 @@ def test_a_job_records_that_it_is_unknown(paula: User) -> None:
 
 def test_an_operation_shows_its_request_and_response(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1", ending=REFUSED)
-    page = text(html_of(as_viewer, "/activity/k1/"))
+    page = text_of(as_viewer, "/activity/k1/")
     assert "POST /v0/pages/page_1/audiences/aud_1/versions/ver_2/publish" in page
     assert '"operationKey": "k1"' in page
     assert "The service returned 422: No." in page
@@ -243,10 +252,6 @@ def test_an_operation_is_followed_until_settled(as_viewer: Client, paula: User) 
     assert "Accepted, not live yet" in page.refresh().text
     assert "202" in page.text
     assert not page.is_moving
-
-
-def test_a_settled_operation_is_not_read_again(as_viewer: Client, paula: User) -> None:
-    operation(paula, "k1")
     assert not open_operation(as_viewer).is_moving
 
 
@@ -284,12 +289,12 @@ def test_a_publish_without_effect_offers_a_retry(
 
 def test_a_viewer_is_not_offered_to_retry(as_viewer: Client, paula: User) -> None:
     operation(paula, "k1", ending=AttemptResult(Outcome.NOT_SENT, "Stopped."))
-    assert "Retry" not in text(html_of(as_viewer, "/activity/k1/"))
+    assert "Retry" not in text_of(as_viewer, "/activity/k1/")
 
 
 def test_an_unsent_operation_is_not_shown_as_sent(as_publisher: Client, paula: User) -> None:
     operation(paula, "k1", ending=AttemptResult(Outcome.NOT_SENT, "Stopped."))
-    answer = text(html_of(as_publisher, "/activity/k1/")).split("Response", 1)[1]
+    answer = text_of(as_publisher, "/activity/k1/").split("Response", 1)[1]
     assert "nothing reached the service" in answer
     assert "sent" not in answer.replace("Not sent", "").replace("Nothing was sent", "").lower()
 
@@ -303,7 +308,7 @@ def test_a_message_of_the_service_is_never_markup(as_viewer: Client, paula: User
 def test_a_webhook_is_shown_before_and_after(as_viewer: Client, ada: User) -> None:
     body = {"active": False, "events": [], "url": "https://new.example"}
     webhook(ada, "k1", body=body)
-    page = text(html_of(as_viewer, "/activity/k1/"))
+    page = text_of(as_viewer, "/activity/k1/")
     assert "active on off" in page
     assert "Empty list" in page
     assert "https://hooks.example/in" in page
@@ -326,11 +331,11 @@ def test_nothing_changes_or_deletes_an_operation(
 def test_removed_accounts_keep_their_operations(client: Client, paula: User) -> None:
     operation(paula, "k1")
     client.force_login(User.objects.create_superuser("root", password="root"))
-    assert "peration" not in text(html_of(client, "/admin/"))
+    assert "peration" not in text_of(client, "/admin/")
     assert client.get("/admin/ledger/operation/").status_code == 404
     client.post(f"/admin/auth/user/{paula.pk}/delete/", {"post": "yes"})
     assert not User.objects.filter(username="paula").exists()
-    assert "paula Publish version 2" in text(html_of(client))
+    assert "paula Publish version 2" in text_of(client)
 
 
 # The file
@@ -388,14 +393,12 @@ def test_a_page_that_is_among_the_newest_was_created(
     as_publisher: Client, paula: User, fake_service: FakeService
 ) -> None:
     new_page(paula, "k1", ending=LOST)
-    created = wire.page(name="Fleet", pageContext="Lorries.", pageId="page_9")
-    created["createdAt"] = timezone.now().isoformat()
-    fake_service.answers(200, json=wire.envelope(created))
+    fake_service.answers(200, json=wire.envelope(new_page_body("page_9")))
     assert "Create page: Accepted." in settle(as_publisher, "check")
     assert Operation.objects.get().page_id == "page_9"
 
 
-def new_page_body(page_id: str, minutes_ago: int) -> dict[str, Any]:
+def new_page_body(page_id: str, minutes_ago: int = 0) -> dict[str, Any]:
     """Return the service's JSON of the page that `new_page` requests."""
     words = {"name": "Fleet", "brandId": "brand_1", "pageContext": "Lorries."}
     at = timezone.now() - timedelta(minutes=minutes_ago)
@@ -407,7 +410,7 @@ def test_one_page_of_two_equal_unresolved_requests_settles_neither(
 ) -> None:
     for key in ("k1", "k2"):
         new_page(paula, key, ending=LOST)
-    fake_service.answers(200, json=wire.envelope(new_page_body("page_new", 0)))
+    fake_service.answers(200, json=wire.envelope(new_page_body("page_new")))
     for key in ("k2", "k1"):
         message = text(settle(as_publisher, "check", key))
         assert "(ID page_new), but an identical request is open too" in message
@@ -450,8 +453,7 @@ def test_another_page_proves_nothing(
     differs: dict[str, Any], as_publisher: Client, paula: User, fake_service: FakeService
 ) -> None:
     new_page(paula, "k1", ending=LOST)
-    other = wire.page(name="Fleet", pageContext="Lorries.", createdAt=timezone.now().isoformat())
-    fake_service.answers(200, json=wire.envelope(other | differs))
+    fake_service.answers(200, json=wire.envelope(new_page_body("page_9") | differs))
     assert "not found among the newest pages" in settle(as_publisher, "check")
     assert Operation.objects.get().outcome == Outcome.UNKNOWN
 
@@ -461,11 +463,11 @@ def test_a_page_is_retried_only_after_a_check(
 ) -> None:
     new_page(paula, "k1", ending=LOST)
     fake_service.answers(200, json=wire.envelope())
-    assert "Retry" not in text(html_of(as_publisher, "/activity/k1/"))
+    assert "Retry" not in text_of(as_publisher, "/activity/k1/")
     settle(as_publisher, "send-again")
     assert fake_service.sent == []
     settle(as_publisher, "check")
-    assert "may create a duplicate. Retry" in text(html_of(as_publisher, "/activity/k1/"))
+    assert "may create a duplicate. Retry" in text_of(as_publisher, "/activity/k1/")
     fake_service.answers(201, json=wire.page(name="Fleet"))
     assert "Create page: Accepted." in settle(as_publisher, "send-again")
 
@@ -523,5 +525,5 @@ def test_only_users_who_may_do_it_may_settle_it(
     webhook(ada, "k2", ending=LOST)
     assert as_viewer.post(f"/activity/k1/{how}/").status_code == 403
     assert logged_in(paula).post(f"/activity/k2/{how}/").status_code == 403
-    assert "You don’t have permission to resolve this." in text(html_of(as_viewer, "/activity/k1/"))
+    assert "You don’t have permission to resolve this." in text_of(as_viewer, "/activity/k1/")
     assert fake_service.sent == []

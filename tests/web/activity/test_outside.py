@@ -19,13 +19,12 @@ from tests.support.embedded_api_factories import make_audience, make_live_versio
 from tests.support.html import elements, page_html, text
 from tests.support.operations import operation
 from tests.support.seeding import seed_publication
+from tests.support.shown_page import ShownPage
 
 pytestmark = pytest.mark.django_db
 
 LIST = "/activity/outside/"
 WORDS = "went live outside Pressroom"
-FIELDS = ("operation_key", "shown")
-"""Fields of the publish and rollback forms besides the number."""
 
 
 def html_of(client: Client, url: str = LIST, **headers: str) -> str:
@@ -189,12 +188,11 @@ def publish_url(version: Version) -> str:
 def publish_here(client: Client, version: Version) -> None:
     """Publish a version through Pressroom, or roll back to it, with the required fields."""
     url = publish_url(version)
-    response = client.get(url)
-    if response.status_code == 302:
-        url = response["Location"]
-        response = client.get(url)
-    inputs = [e.attributes for e in elements(response.text, "input")]
-    form = {e["name"]: e.get("value", "") for e in inputs if e.get("name") in FIELDS}
+    page = ShownPage(client).show(client.get(url))
+    if page.location:
+        url = page.location
+        page.show(client.get(url))
+    form = {name: page.value(name) for name in ("operation_key", "shown")}
     client.post(url, form | {"number": str(version.version_number)})
 
 

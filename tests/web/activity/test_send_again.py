@@ -1,8 +1,6 @@
 """A retry reads the target first, and doesn't undo later changes."""
 
-import re
 from typing import Any
-from uuid import uuid4
 
 import httpx
 import pytest
@@ -13,41 +11,41 @@ from dashboard.ledger.models.operations import Outcome
 from tests.support import webhook_service, wire
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, response_text, text
-from tests.support.publish_dialog import form_in
+from tests.support.publish_dialog import DIALOG, PublishDialog, form_in
 from tests.support.publishing_service import PublishingService, accepts, answers, fails
 from tests.support.seeding import seed_subscription
+from tests.support.webhook_form import WebhookSwitch
 from tests.support.webhook_service import WebhookService, cut
-
-DIALOG = {"HX-Request": "true", "HX-Target": "dialogs"}
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def service(fake_service: FakeService) -> PublishingService:
+    """A service with one audience."""
     fake_service.answer = service = PublishingService()
     return service
 
 
-def publish(client: Client, version_id: str, **fields: str) -> None:
-    """Open the form of a version and send it."""
-    address = f"/pages/page_1/audiences/aud_1/versions/{version_id}/publish/"
-    match = re.search(r'name="operation_key" value="([^"]+)"', client.get(address).text)
-    assert match
-    client.post(address, {"operation_key": match[1]} | fields)
+@pytest.fixture
+def dialog(as_publisher: Client, service: PublishingService) -> PublishDialog:
+    """The publish dialog of version 2 in Paula's browser."""
+    return PublishDialog(as_publisher, service)
 
 
 # A publish
 
 
 @pytest.fixture
-def lost(as_publisher: Client, service: PublishingService) -> str:
+def lost(dialog: PublishDialog) -> str:
     """The key of an interrupted publish of version 2; version 3 went live since."""
+    service = dialog.service
     service.way = fails(httpx.ReadError, carried_out=False)
-    publish(as_publisher, "ver_2")
+    dialog.publish()
     service.way = accepts
     service.latest = wire.version(versionId="ver_3", versionNumber=3)
-    publish(as_publisher, "ver_3", number="3")
+    url = dialog.url.replace("ver_2", "ver_3")
+    PublishDialog(dialog.client, service, url).publish(number="3")
     service.moves_on("published")
     return Operation.objects.get(version_id="ver_2").operation_key
 
@@ -87,15 +85,15 @@ def test_htmx_gets_the_confirmation_in_the_dialog(as_publisher: Client, lost: st
 
 
 def test_a_retry_sends_nothing_if_the_publish_proves_done(
-    as_publisher: Client, service: PublishingService
+    dialog: PublishDialog, service: PublishingService
 ) -> None:
     service.way = answers(500)
-    publish(as_publisher, "ver_2")
+    dialog.publish()
     service.moves_on("published")
-    key = Operation.objects.get().operation_key
-    as_publisher.post(f"/activity/{key}/send-again/")
-    assert Operation.objects.get().outcome == Outcome.ACCEPTED
-    assert service.keys == [key]
+    dialog.send_again()
+    operation = Operation.objects.get()
+    assert operation.outcome == Outcome.ACCEPTED
+    assert service.keys == [operation.operation_key]
 
 
 def test_nothing_is_retried_while_nothing_can_be_read(
@@ -114,44 +112,46 @@ def test_nothing_is_retried_while_nothing_can_be_read(
 
 @pytest.fixture
 def webhooks(fake_service: FakeService) -> WebhookService:
+    """A service with one webhook."""
     fake_service.answer = service = WebhookService()
     seed_subscription()
     return service
 
 
-def set_active(client: Client, active: str) -> None:
-    """Press the switch and confirm."""
-    data = {"active": active, "confirmed": "1", "operation_key": str(uuid4())}
-    client.post("/webhooks/whs_1/active/", data)
+class CutOff:
+    """An interrupted update that should have turned the webhook off, in Ada's browser."""
+
+    def __init__(self, client: Client, service: WebhookService) -> None:
+        self.client, self.switch = client, WebhookSwitch(client, service)
+        service.way = cut(carried_out=False)
+        self.switch.press("off")
+        service.way = webhook_service.accepts
+        service.changes.clear()
+        self.url = f"/activity/{Operation.objects.get().operation_key}/"
+
+    def send_again(self) -> str:
+        """Press the button that retries; return the text of the next page."""
+        return response_text(self.client.post(f"{self.url}send-again/", follow=True))
 
 
 @pytest.fixture
-def cut_off(as_administrator: Client, webhooks: WebhookService) -> str:
-    """The key of an interrupted update that should have turned the webhook off."""
-    webhooks.way = cut(carried_out=False)
-    set_active(as_administrator, "off")
-    webhooks.way = webhook_service.accepts
-    webhooks.changes.clear()
-    return Operation.objects.get().operation_key
-
-
-def resend(client: Client, key: str) -> str:
-    return response_text(client.post(f"/activity/{key}/send-again/", follow=True))
+def cut_off(as_administrator: Client, webhooks: WebhookService) -> CutOff:
+    return CutOff(as_administrator, webhooks)
 
 
 def test_an_unchanged_webhook_gets_the_update_again(
-    as_administrator: Client, webhooks: WebhookService, cut_off: str
+    webhooks: WebhookService, cut_off: CutOff
 ) -> None:
-    assert "Update webhook: Accepted." in resend(as_administrator, cut_off)
+    assert "Update webhook: Accepted." in cut_off.send_again()
     assert webhooks.changes == [{"active": False}]
 
 
 def test_an_update_changed_back_from_here_is_not_undone(
-    as_administrator: Client, webhooks: WebhookService, cut_off: str
+    webhooks: WebhookService, cut_off: CutOff
 ) -> None:
-    set_active(as_administrator, "off")
-    set_active(as_administrator, "on")
-    page = resend(as_administrator, cut_off)
+    cut_off.switch.press("off")
+    cut_off.switch.press("on")
+    page = cut_off.send_again()
     assert "not retried: active is now true; a later update changed it too" in page
     assert webhooks.held["active"] is True
 
@@ -164,74 +164,74 @@ def test_an_update_changed_back_from_here_is_not_undone(
     ],
 )
 def test_a_later_change_at_the_service_is_not_overwritten(
-    before: Any, message: str, as_administrator: Client, webhooks: WebhookService, cut_off: str
+    before: Any, message: str, webhooks: WebhookService, cut_off: CutOff
 ) -> None:
     body = {"url": "https://new.example"}
     Operation.objects.update(body_sent=body, before=before)
-    page = resend(as_administrator, cut_off)
+    page = cut_off.send_again()
     assert f'url is now "https://hooks.example/in"; {message}' in page
     assert webhooks.changes == []
 
 
 def test_an_update_changed_back_elsewhere_is_not_undone(
-    as_administrator: Client, webhooks: WebhookService, cut_off: str
+    webhooks: WebhookService, cut_off: CutOff
 ) -> None:
     webhooks.held |= {"updatedAt": "2026-03-12T15:00:00Z"}
-    page = resend(as_administrator, cut_off)
+    page = cut_off.send_again()
     assert "not retried: its fields are unchanged, but updatedAt isn’t" in page
     assert "it was changed and changed back" in page
     assert webhooks.changes == []
 
 
 def test_an_ever_changing_updated_at_proves_nothing(
-    as_administrator: Client, webhooks: WebhookService, cut_off: str
+    webhooks: WebhookService, cut_off: CutOff
 ) -> None:
     def moves(of: WebhookService, request: httpx.Request) -> httpx.Response:
         return httpx.Response(200, json=of.held | {"updatedAt": f"2026-03-12T15:0{of.reads}:00Z"})
 
     webhooks.reading = moves
-    assert "Update webhook: Accepted." in resend(as_administrator, cut_off)
+    assert "Update webhook: Accepted." in cut_off.send_again()
 
 
 def test_an_inconsistent_updated_at_prevents_the_retry(
-    as_administrator: Client, webhooks: WebhookService, cut_off: str
+    webhooks: WebhookService, cut_off: CutOff
 ) -> None:
     def once(of: WebhookService, request: httpx.Request) -> httpx.Response:
         of.reading = webhook_service.away
         return httpx.Response(200, json=of.held | {"updatedAt": "2026-03-12T15:00:00Z"})
 
     webhooks.reading = once
-    assert "not retried: a second read failed." in resend(as_administrator, cut_off)
+    assert "not retried: a second read failed." in cut_off.send_again()
     assert webhooks.changes == []
 
 
 def test_an_update_that_proves_done_is_not_sent_again(
-    as_administrator: Client, webhooks: WebhookService, cut_off: str
+    webhooks: WebhookService, cut_off: CutOff
 ) -> None:
     webhooks.held |= {"active": False}
-    assert "Update webhook: Accepted." in resend(as_administrator, cut_off)
+    assert "Update webhook: Accepted." in cut_off.send_again()
     assert webhooks.changes == []
 
 
 def test_a_change_of_another_field_allows_the_retry(
-    as_administrator: Client, webhooks: WebhookService, cut_off: str
+    webhooks: WebhookService, cut_off: CutOff
 ) -> None:
     webhooks.held |= {"url": "https://new.example"}
-    assert "Update webhook: Accepted." in resend(as_administrator, cut_off)
+    assert "Update webhook: Accepted." in cut_off.send_again()
     assert webhooks.held["url"] == "https://new.example"
 
 
 def test_a_webhook_that_cannot_be_read_is_not_changed(
-    as_administrator: Client, webhooks: WebhookService, cut_off: str
+    webhooks: WebhookService, cut_off: CutOff
 ) -> None:
     webhooks.reading = webhook_service.away
-    page = resend(as_administrator, cut_off)
+    page = cut_off.send_again()
     assert "not retried, as the webhook couldn’t be read." in page
     assert webhooks.changes == []
 
 
-def test_a_webhook_retry_links_to_the_form(as_administrator: Client, cut_off: str) -> None:
-    page = as_administrator.get(f"/activity/{cut_off}/").text
+def test_a_webhook_retry_links_to_the_form(cut_off: CutOff) -> None:
+    page = cut_off.client.get(cut_off.url).text
     assert "same key" not in text(page)
     assert "Otherwise, edit the webhook." in text(page)
     assert "/webhooks/whs_1/" in [e.attributes.get("href") for e in elements(page, "a")]

@@ -1,31 +1,24 @@
 """Two publishers, the approval rule, and a fake service with many audiences."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from django.utils import timezone
 
 from dashboard.approvals.models import ApprovalRequest, ApprovalRule
 from dashboard.notifications.recipients import notify_pending
 from dashboard.releases import approval_requests
-from dashboard.releases.checking import check_release
-from dashboard.releases.drafting import create_release
 from dashboard.releases.models import Release
 from dashboard.releases.reviewing import board_digest
 from tests.conftest import logged_in, person
 from tests.support.clock import Clock, stopped
 from tests.support.fake_service import FakeService
-from tests.support.release_service import PublishingAudiences
+from tests.support.release_service import PublishingAudiences, checked_release
+from tests.support.seeding import seed_rule
 
 Ask: TypeAlias = Callable[..., ApprovalRequest]
-
-
-def new_rule(**covers: Any) -> ApprovalRule:
-    """Turn a rule on."""
-    return ApprovalRule.objects.create(changed_at=timezone.now(), changed_by_name="ada", **covers)
 
 
 @pytest.fixture
@@ -37,7 +30,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.fixture
 def rule(db: None) -> ApprovalRule:
     """All changes need an approval."""
-    return new_rule(
+    return seed_rule(
         covers_publishing=True, covers_rollbacks=True, covers_webhooks=True, covers_pages=True
     )
 
@@ -82,8 +75,4 @@ def ask(service: PublishingAudiences, paula: User, rule: ApprovalRule) -> Ask:
 
 def checked(service: PublishingAudiences, user: User, count: int) -> Release:
     """Return a checked draft of `count` new audiences."""
-    release = create_release(
-        name="November prices", note="For Monday", audiences=service.add(count), user=user
-    )
-    check_release(release)
-    return release
+    return checked_release(service.add(count), user, name="November prices", note="For Monday")

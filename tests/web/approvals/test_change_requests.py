@@ -1,5 +1,6 @@
 """A webhook change and a new page: requested in their forms, and sent once approved."""
 
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -16,9 +17,9 @@ from tests.support.approval_page import ApprovalPage
 from tests.support.fake_service import FakeService
 from tests.support.html import response_text
 from tests.support.page_form import PageForm
+from tests.support.seeding import seed_rule
 from tests.support.webhook_form import WebhookForm, WebhookSwitch, put_on_list
 from tests.support.webhook_service import WebhookService, accepts, away, cut, shows
-from tests.web.approvals.conftest import new_rule
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rule")]
 NEW_URL = "https://hooks.example/v2"
@@ -74,14 +75,25 @@ def test_an_approved_change_is_sent(webhook_request: ApprovalPage, service: Webh
     assert Operation.objects.get().actor_name == "ada"
 
 
-def test_a_webhook_that_changed_since_is_not_sent(
-    webhook_request: ApprovalPage, service: WebhookService
+@pytest.mark.parametrize(
+    ("changed", "value"),
+    [
+        ({"url": "https://hooks.example/other"}, "https://hooks.example/other"),
+        ({"active": False}, "active true false Changed"),
+        ({"events": ["page.version.created"]}, "page.version.created"),
+    ],
+)
+def test_a_webhook_that_changed_since_voids_the_approval(
+    webhook_request: ApprovalPage, service: WebhookService, changed: dict[str, Any], value: str
 ) -> None:
-    service.held["active"] = False
-    assert "active true false Changed" in webhook_request.open().text
+    service.held |= changed
+    assert value in webhook_request.open().text
     sentence = "The webhook changed after the request. Nothing was sent."
     assert sentence in webhook_request.decide("approve").text
-    assert service.changes == []
+    assert (webhook_request.state, service.changes) == (RequestState.VOID, [])
+    [difference] = ApprovalRequest.objects.get().differences
+    assert [difference["what"]] == list(changed)
+    assert difference["then"] != difference["now"]
 
 
 def test_an_approval_during_an_outage_is_sent_later(
@@ -90,9 +102,11 @@ def test_an_approval_during_an_outage_is_sent_later(
     service.reading = away
     assert "Approved, but not sent yet" in webhook_request.decide("approve").text
     assert "Send now" in webhook_request.text
+    assert (webhook_request.state, service.changes) == (RequestState.APPROVED, [])
     service.reading = shows
-    webhook_request.decide("send")
-    assert service.held["url"] == NEW_URL
+    for _ in range(2):
+        webhook_request.decide("send")
+    assert service.changes == [{"url": NEW_URL}]
 
 
 def test_an_unanswered_approved_change_is_sent_again(
@@ -146,7 +160,7 @@ def test_an_overlong_note_is_refused_and_kept(webhook: WebhookForm) -> None:
 
 
 def test_a_rule_without_webhooks_leaves_them_as_they_are(webhook: WebhookForm) -> None:
-    new_rule(covers_publishing=True)
+    seed_rule(covers_publishing=True)
     webhook.save(url=NEW_URL)
     assert webhook.service.held["url"] == NEW_URL
 
@@ -178,7 +192,9 @@ def test_a_new_page_is_requested_and_created_once_approved(
     assert form.bodies == []
     assert not PageDraft.objects.exists()
     page_request.decide("approve")
-    assert page_request.approval.operations.get().outcome == Outcome.ACCEPTED
+    page_request.decide("send")
+    operation = page_request.approval.operations.get()
+    assert (operation.outcome, operation.actor_name) == (Outcome.ACCEPTED, "paula")
     assert [body["name"] for body in form.bodies] == ["Spring outbound"]
 
 
@@ -200,14 +216,13 @@ def test_an_administrator_may_not_approve_a_page(
     page = ApprovalPage(as_administrator, page_request.approval)
     assert "may not approve this" in page.open().text
     assert page.decide("approve").status == 403
-    page.approval.refresh_from_db()
-    assert page.approval.state == RequestState.OPEN
+    assert page.state == RequestState.OPEN
 
 
 def test_a_form_from_before_the_rule_asks_too(form: PageForm) -> None:
     ApprovalRule.objects.all().delete()
     fields = form.whole()
-    new_rule(covers_pages=True)
+    seed_rule(covers_pages=True)
     form.post(fields)
     assert ApprovalRequest.objects.count() == 1
     assert form.bodies == []

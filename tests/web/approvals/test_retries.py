@@ -12,8 +12,9 @@ from tests.support.approval_page import ApprovalPage
 from tests.support.clock import Clock
 from tests.support.release_page import ReleasePage
 from tests.support.release_service import PublishingAudiences, accepts, fails, work
+from tests.support.seeding import seed_rule
 from tests.support.shown_page import ShownPage
-from tests.web.approvals.conftest import Ask, new_rule
+from tests.web.approvals.conftest import Ask
 
 pytestmark = pytest.mark.django_db
 
@@ -123,7 +124,7 @@ def test_an_emergency_covers_what_was_sent_and_nothing_else(
 def test_retrying_another_text_is_confirmed_first(
     release: Release, service: PublishingAudiences, as_publisher: Client, clock: Clock
 ) -> None:
-    new_rule()
+    seed_rule()
     operation = lost(ReleasePage(as_publisher, release), service, clock)
     edit_text(service, operation)
     sent = len(service.sent)
@@ -137,9 +138,9 @@ def test_retrying_another_text_is_confirmed_first(
 def test_resending_needs_an_approval_under_a_new_rule(
     release: Release, service: PublishingAudiences, as_publisher: Client, clock: Clock
 ) -> None:
-    new_rule()
+    seed_rule()
     operation = lost(ReleasePage(as_publisher, release), service, clock)
-    new_rule(covers_publishing=True)
+    seed_rule(covers_publishing=True)
     sent = len(service.sent)
     page = retry(as_publisher, operation)
     assert "It needs the approval of another person." in page.text

@@ -23,7 +23,8 @@ def page(as_viewer: Client) -> NotificationSettings:
 def test_the_matrix_has_a_box_per_event_and_channel(page: NotificationSettings) -> None:
     cells = page.open().cells
     assert len(cells) == len(KINDS) * len(Channel)
-    assert cells["publish_failed:email"]
+    assert all(cells[f"publish_failed:{channel}"] for channel in Channel)
+    assert [cells[f"followed_changed:{channel}"] for channel in Channel] == [True, False, False]
     assert not cells["publish_finished:email"]
 
 
@@ -52,9 +53,12 @@ def test_the_zone_is_at_first_that_of_the_viewer(page: NotificationSettings) -> 
     ("changes", "problem"),
     [
         ({"quiet_to": ""}, "To: Enter when quiet hours start and end, or neither."),
+        ({"quiet_from": ""}, "From: Enter when quiet hours start and end, or neither."),
         ({"quiet_to": "19:00"}, "To: Quiet hours can’t end when they start."),
         ({"quiet_from": "noon"}, "From: Enter a time, such as 19:00."),
         ({"time_zone": "Europe/Atlantis"}, "Time zone: Choose a time zone."),
+        ({"time_zone": ""}, "Time zone: Choose a time zone."),
+        ({"digest_hour": "24"}, "At: Select a valid choice."),
         ({"cells": ["publish_failed:pigeon"]}, "This form is out of date."),
     ],
 )

@@ -62,11 +62,21 @@ def test_a_repeated_form_leads_to_its_webhook(form: TargetPage) -> None:
     ("changes", "problem"),
     [
         ({"name": ""}, "Name: Enter a name."),
+        ({"name": "  "}, "Name: Enter a name."),
+        ({"name": "x" * 101}, "Name: "),
+        ({"url": ""}, "URL: Enter a URL."),
         ({"url": "ftp://hooks.example.com"}, "URL: "),
+        ({"url": "http://hooks.example.com/1"}, "URL: "),
         ({"url": "https://127.0.0.1/"}, "URL: "),
+        ({"url": "https://10.0.0.1/"}, "URL: "),
         ({"url": "https://xn--/"}, "URL: The host of the URL isn’t a valid name."),
         ({"format": "fax"}, "Format: "),
         ({"format": "standard", "secret": "short"}, "Signing secret: A secret is whsec_"),
+        ({"format": "standard", "secret": "whsec_short"}, "Signing secret: A secret is whsec_"),
+        (
+            {"format": "standard", "secret": f"whsec_{'ö' * 40}"},
+            "Signing secret: A secret is whsec_",
+        ),
     ],
 )
 def test_invalid_input_is_explained_and_kept(
@@ -156,6 +166,12 @@ def test_administrators_add_a_team_webhook_with_its_events(as_administrator: Cli
     page = TargetPage(as_administrator).add(is_team=True, kinds=["release_held", "publish_failed"])
     assert (page.target.user_id, page.target.kinds) == (None, ["publish_failed", "release_held"])
     assert "Team webhook" in page.open().text
+
+
+def test_an_unknown_event_of_a_team_webhook_is_refused(as_administrator: Client) -> None:
+    page = TargetPage(as_administrator).add(is_team=True, kinds=["unheard_of"])
+    assert page.status == 422
+    assert not WebhookTarget.objects.exists()
 
 
 def test_the_events_of_a_team_can_be_changed(as_administrator: Client) -> None:

@@ -11,7 +11,7 @@ from dashboard.releases.models import Release, ReleaseState
 from tests.conftest import logged_in, person
 from tests.support.publishing_service import PublishingService
 from tests.support.schedule_form import TOMORROW, WITHIN, ScheduleForm
-from tests.web.approvals.conftest import new_rule
+from tests.support.seeding import seed_rule
 
 pytestmark = pytest.mark.django_db
 LATER = {"then": "schedule", "date": TOMORROW, "time": "14:00", "zone": "Europe/Oslo"}
@@ -20,7 +20,7 @@ LATER = {"then": "schedule", "date": TOMORROW, "time": "14:00", "zone": "Europe/
 @pytest.fixture
 def rule(db: None) -> None:
     """Publishing needs an approval."""
-    new_rule(covers_publishing=True)
+    seed_rule(covers_publishing=True)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from tests.support.fake_service import FakeService
 from tests.support.html import elements, page_text, response_text, text
 from tests.support.publish_dialog import PublishDialog
 from tests.support.publishing_service import PublishingService, accepts, answers, now
-from tests.web.approvals.conftest import new_rule
+from tests.support.seeding import seed_rule
 
 AUDIENCE = "/pages/page_1/audiences/aud_1/"
 PUBLISH = f"{AUDIENCE}versions/ver_2/publish/"
@@ -231,7 +231,7 @@ def test_two_presses_of_one_dialog_are_one_rollback(dialog: RollbackDialog) -> N
 
 
 def test_a_rollback_under_the_rule_requests_approval(dialog: RollbackDialog) -> None:
-    new_rule(covers_rollbacks=True)
+    seed_rule(covers_rollbacks=True)
     assert "Request approval" in dialog.open().text
     assert "Roll back to 1" not in dialog.text
     assert dialog.roll_back(note="Wrong price").status == 200
@@ -243,13 +243,13 @@ def test_a_rollback_under_the_rule_requests_approval(dialog: RollbackDialog) -> 
 
 def test_a_rule_that_was_turned_on_meanwhile_sends_nothing(dialog: RollbackDialog) -> None:
     form = dialog.open().form
-    new_rule(covers_rollbacks=True)
+    seed_rule(covers_rollbacks=True)
     assert "It needs the approval of another person." in dialog.press(form).text
     assert not dialog.service.keys
 
 
 def test_an_administrator_rolls_back_in_an_emergency(service: PublishingService) -> None:
-    new_rule(covers_rollbacks=True)
+    seed_rule(covers_rollbacks=True)
     chief = logged_in(person("chief", "Administrators", "Publishers"))
     dialog = RollbackDialog(chief, service, ROLLBACK)
     dialog.roll_back(emergency="on", emergency_reason="Wrong price")

@@ -9,12 +9,11 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from dashboard.releases.checking import check_release
-from dashboard.releases.drafting import create_release
 from dashboard.releases.models import ItemState, Release, ReleaseState, WorkerHeartbeat
 from tests.support.fake_service import FakeService
 from tests.support.many_audiences import ManyAudiences
 from tests.support.release_page import Board, ReleasePage
+from tests.support.release_service import checked_release
 
 Draft: TypeAlias = Callable[..., Release]
 
@@ -33,9 +32,7 @@ def draft(service: ManyAudiences, paula: User) -> Draft:
 
     def make(count: int, *, name: str = "November prices", **differs: Any) -> Release:
         keys = service.add(count, **differs)
-        release = create_release(name=name, note="", audiences=keys, user=paula)
-        check_release(release)
-        return release
+        return checked_release(keys, paula, name=name)
 
     return make
 

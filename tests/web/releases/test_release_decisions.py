@@ -22,17 +22,10 @@ from tests.support.csv_files import csv_rows
 from tests.support.html import page_text
 from tests.support.many_audiences import ManyAudiences
 from tests.support.release_page import Board, ReleasePage
-from tests.web.approvals.conftest import new_rule
+from tests.support.seeding import seed_rule
 from tests.web.releases.conftest import Draft, live_release
 
 AMERICAN = {"date_order": "month", "hours": "12"}
-
-
-def test_a_release_is_published_by_one_press(board: Board) -> None:
-    page = board(2)
-    page.decide("publish")
-    assert page.location == page.url()
-    assert page.state == ReleaseState.RUNNING
 
 
 def test_a_repeated_press_says_it_is_being_published(board: Board) -> None:
@@ -231,13 +224,6 @@ def test_a_canceled_schedule_is_not_made_again(board: Board) -> None:
     assert page.state == ReleaseState.DRAFT
 
 
-def test_a_scheduled_release_can_be_published_now(board: Board) -> None:
-    page = board(1)
-    page.schedule()
-    page.decide("publish")
-    assert page.state == ReleaseState.RUNNING
-
-
 def test_a_scheduled_release_without_a_worker_has_a_banner(board: Board) -> None:
     assert "The scheduler isn’t running" in board(1).schedule().open().text
 
@@ -342,7 +328,7 @@ def test_a_rollback_of_nothing_sends_nothing(half_rolled_back: ReleasePage) -> N
 
 def test_one_press_requests_approval_of_a_rollback(half_rolled_back: ReleasePage) -> None:
     page = half_rolled_back
-    new_rule(covers_rollbacks=True)
+    seed_rule(covers_rollbacks=True)
     again = {"item": page.item_ids, "note": "Wrong price"}
     form = again | {"form_key": page.open("roll-back").value("form_key")}
     locations = {page.post("roll-back", **fields).location for fields in (form, form, again)}
@@ -356,7 +342,7 @@ def test_one_press_requests_approval_of_a_rollback(half_rolled_back: ReleasePage
 
 def test_a_rollback_says_how_many_of_its_versions_are_read(half_rolled_back: ReleasePage) -> None:
     page = half_rolled_back
-    new_rule(covers_rollbacks=True)
+    seed_rule(covers_rollbacks=True)
     page.post("roll-back", item=page.item_ids)
     rollback = ReleasePage(page.client, Release.objects.get(rolls_back=page.release))
     reading = "Reading 0 of 1 version. The approval is requested once all are read."
