@@ -1,7 +1,7 @@
 """`manage.py crawl` reads everything once. A failure is reported and stops nothing else."""
 
 from io import StringIO
-from threading import Barrier, Event
+from threading import Barrier
 from typing import Any
 
 import httpx
@@ -23,7 +23,7 @@ from dashboard.service.client import close_publishing_client
 from dashboard.service.crawling import Crawler
 from tests.service.pages_to_crawl import audience_json, page_json
 from tests.support import wire
-from tests.support.clock import Clock
+from tests.support.clock import Clock, ClockedStop
 from tests.support.fake_service import Answer, FakeService
 from tests.support.feed import facts, poll_all
 from tests.support.interleaving import before_response, held_at
@@ -127,18 +127,6 @@ def test_an_unreadable_page_is_named_by_its_path(fake_service: FakeService) -> N
     fake_service.answer = paged_service([wire.envelope(wire.page(name=5), page_json(0))])
     assert "items.0.name" in failing_crawl()
     assert PageRecord.objects.get().page_id == "page_0"
-
-
-class ClockedStop(Event):
-    """Waits by advancing the clock."""
-
-    def __init__(self, clock: Clock) -> None:
-        super().__init__()
-        self._clock = clock
-
-    def wait(self, timeout: float | None = None) -> bool:
-        self._clock.advance(timeout or 0)
-        return self.is_set()
 
 
 def test_the_rate_of_calls_is_limited_and_reported(fake_service: FakeService, clock: Clock) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from threading import Event
 
 import pytest
 from django.db import connection
@@ -22,6 +23,18 @@ class Clock:
 
     def advance(self, seconds: float) -> None:
         self.ahead_s += seconds
+
+
+class ClockedStop(Event):
+    """Waits by advancing the clock."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self._clock.advance(timeout or 0)
+        return self.is_set()
 
 
 def advanced_by_hand(monkeypatch: pytest.MonkeyPatch, clock: Clock | None = None) -> Clock:

@@ -46,7 +46,7 @@ from dashboard.service.crawl_task import CRAWL
 from dashboard.webhooks.models import PageHint
 from dashboard.webhooks.receiver import DELETE_OLD_DELIVERIES
 from dashboard.work.tasks import WorkerTask
-from tests.support.clock import Clock
+from tests.support.clock import Clock, ClockedStop
 from tests.support.embedded_api_factories import make_subscription, make_version
 from tests.support.fake_service import Answer, FakeService
 from tests.support.hook_receiver import running_receiver
@@ -244,12 +244,12 @@ def test_no_page_stops_the_crawl(fake_service: FakeService, settings: Any) -> No
         service.add(1, page_id=page_id)
     fake_service.answer = broken_for_bad(service)
     schedule_first_crawl(timezone.now())
-    CRAWL.run("worker-1", threading.Event())
+    CRAWL.run("worker-1", ClockedStop(clock))
     crawl = Crawl.objects.get()
     assert (crawl.state, crawl.audiences, crawl.problems) == (CrawlState.FINISHED, 1, 1)
     Crawl.objects.update(wake_at=timezone.now())
     fake_service.answer = lambda _: 1 / 0  # type: ignore[return-value]
-    CRAWL.run("worker-1", threading.Event())
+    CRAWL.run("worker-1", ClockedStop(clock))
     crawl.refresh_from_db()
     assert (crawl.state, crawl.worker_id) == (CrawlState.FAILED, "")
     assert crawl.wake_at > timezone.now()
