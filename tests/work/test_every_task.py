@@ -237,7 +237,7 @@ def test_nothing_watched_stops_the_others(
 
 
 @pytest.mark.django_db
-def test_no_page_stops_the_crawl(fake_service: FakeService, settings: Any) -> None:
+def test_no_page_stops_the_crawl(clock: Clock, fake_service: FakeService, settings: Any) -> None:
     settings.CRAWL_RATE = 1_000
     service = PublishingAudiences()
     for page_id in (BAD, "page_good"):
