@@ -10,7 +10,8 @@ from django.db.models import QuerySet
 from dashboard.comments.signals import audiences_assigned
 from dashboard.ledger import feed
 from dashboard.ledger.models import AudienceRecord
-from dashboard.ledger.queries.rows import AudienceKey, of_audiences
+from dashboard.ledger.queries.audiences import of_audiences
+from dashboard.ledger.queries.rows import AudienceKey
 
 
 def assign(actor: User, keys: Sequence[AudienceKey], user: User | None) -> int:

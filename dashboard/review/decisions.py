@@ -23,7 +23,8 @@ from dashboard.ledger import feed
 from dashboard.ledger.models import AudienceRecord, Operation
 from dashboard.ledger.models.operations import Outcome, actor_name
 from dashboard.ledger.operations import OPEN
-from dashboard.ledger.queries.rows import AudienceKey, of_audiences
+from dashboard.ledger.queries.audiences import of_audiences
+from dashboard.ledger.queries.rows import AudienceKey
 from dashboard.ledger.recording import set_rejected
 from dashboard.review.models import DecisionKind, ReviewDecision, ReviewRun
 

@@ -16,7 +16,8 @@ from dashboard.ledger.models import AudienceRecord, Operation
 from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.operations import OPEN
 from dashboard.ledger.pruning import in_batches
-from dashboard.ledger.queries.rows import AudienceKey, of_audiences
+from dashboard.ledger.queries.audiences import of_audiences
+from dashboard.ledger.queries.rows import AudienceKey
 from dashboard.live.presence import PlaceClaim, claim, claims_by_place, place_of
 from dashboard.review.decisions import IN_FORCE, SHARED, is_on_text_of
 from dashboard.review.models import (

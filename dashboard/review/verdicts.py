@@ -14,7 +14,8 @@ from dashboard import clock
 from dashboard.contract.conversations import Change
 from dashboard.ledger import feed
 from dashboard.ledger.models.operations import actor_name
-from dashboard.ledger.queries.rows import AudienceKey, of_audiences
+from dashboard.ledger.queries.audiences import of_audiences
+from dashboard.ledger.queries.rows import AudienceKey
 from dashboard.review.models import ChangeVerdict, VerdictKind
 
 

@@ -33,7 +33,7 @@ def service(fake_service: FakeService) -> PublishingService:
 
 
 @pytest.fixture
-def _full_disk(db: None) -> Iterator[None]:
+def _full_disk(paula: User, vera: User) -> Iterator[None]:
     with ledger_cannot_be_written():
         yield
 

@@ -38,4 +38,5 @@ def test_what_a_worker_notices_is_on_the_pages_of_every_process(tmp_path: Path) 
             service.is_away = False
             browser.get("/people/")
             dashboard.wait_until(lambda: banners() == {False})
-            assert dashboard.execute("SELECT count(*) FROM ledger_feedentry") == [(2,)]
+            entries = "SELECT count(*) FROM ledger_feedentry WHERE kind = 'service'"
+            assert dashboard.execute(entries) == [(2,)]

@@ -16,7 +16,7 @@ from dashboard.contract.wire import read_date
 from dashboard.ledger.models import AudienceRecord, PageRecord, Publication, VersionRecord
 from dashboard.ledger.models.objects import IN_FLIGHT
 from dashboard.ledger.models.publications import PublicationReason
-from dashboard.ledger.queries.rows import of_audiences
+from dashboard.ledger.queries.rows import AudienceKey
 
 _IDS = {"page_id": OuterRef("page_id"), "audience_id": OuterRef("audience_id")}
 _LIVE = Publication.objects.filter(**_IDS, ended_at=None)
@@ -33,6 +33,15 @@ _NEWEST_FIRST = F("created_at").desc(nulls_last=True)
 """Rows without a date come last; PostgreSQL would put them first."""
 HISTORY_BEGINS = (PublicationReason.FIRST_SEEN, PublicationReason.AFTER_RESTORE)
 """Reasons of publications before which others may be missing."""
+
+
+def of_audiences(keys: Iterable[AudienceKey]) -> Q:
+    """Match rows of these audiences, and of others that combine the same ids."""
+    page_ids, audience_ids = set(), set()
+    for page_id, audience_id in keys:
+        page_ids.add(page_id)
+        audience_ids.add(audience_id)
+    return Q(page_id__in=page_ids, audience_id__in=audience_ids)
 
 
 def audience_last_known(page_id: str, audience_id: str) -> AudienceRecord | None:

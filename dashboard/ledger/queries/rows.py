@@ -1,6 +1,6 @@
 """Read many rows in several queries, and find which values a column has."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, TypeVar
 
 from django.db.models import Model, Q, QuerySet
@@ -10,15 +10,6 @@ AudienceKey = tuple[str, str]
 STEP = 500
 
 ModelT = TypeVar("ModelT", bound=Model)
-
-
-def of_audiences(keys: Iterable[AudienceKey]) -> Q:
-    """Match rows of these audiences, and of others that combine the same ids."""
-    page_ids, audience_ids = set(), set()
-    for page_id, audience_id in keys:
-        page_ids.add(page_id)
-        audience_ids.add(audience_id)
-    return Q(page_id__in=page_ids, audience_id__in=audience_ids)
 
 
 def read_in_steps(rows: "QuerySet[Any, Any]") -> Iterator[Any]:

@@ -14,7 +14,7 @@ from dashboard.approvals.rule import current_rule
 from dashboard.contract.audiences import text_of
 from dashboard.ledger.models import AudienceRecord, Publication, VersionRecord
 from dashboard.ledger.models.objects import IN_FLIGHT
-from dashboard.ledger.queries.rows import of_audiences
+from dashboard.ledger.queries.audiences import of_audiences
 from dashboard.ledger.states import VERSION_STATES, OperationState, VersionState
 from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
 from dashboard.releases.next_drafts import (
