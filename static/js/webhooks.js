@@ -59,6 +59,6 @@ addEventListener("pageshow", ({ persisted }) => {
   }
 });
 function differsFromPage({ checked, defaultChecked, name, type, value, defaultValue }) {
-  if (!name || type === "hidden") return false;
+  if (!name || type === "hidden" || type === "submit") return false;
   return checked !== defaultChecked || (type !== "checkbox" && type !== "radio" && value !== defaultValue);
 }

@@ -48,6 +48,16 @@ def test_buttons_are_large_enough_on_a_small_phone(page: Page, troubles: list[st
     troubles.clear()  # axe itself violates the policy.
 
 
+def test_opening_the_form_renders_no_preview_again(page: Page) -> None:
+    page.add_init_script("addEventListener('input', () => { window.hasInput = true; }, true)")
+    open_webhook(page, "CRM forms")
+    page.wait_for_load_state()
+    page.evaluate("() => new Promise((done) => setTimeout(done))")  # after `pageshow`
+    assert not page.evaluate("window.hasInput")
+    page.get_by_label("Label").press_sequentially("x")
+    assert page.evaluate("window.hasInput")
+
+
 def test_the_preview_is_exactly_what_is_sent(page: Page) -> None:
     open_webhook(page, "CRM forms")
     expect(page.locator("#sends")).to_contain_text("No changes yet.")
