@@ -118,6 +118,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "dashboard.web.shell.middleware.locale_middleware",
     "dashboard.web.shell.middleware.feed_cursor_middleware",
+    "dashboard.web.shell.middleware.removed_object_middleware",
     "dashboard.web.shell.middleware.current_counts_middleware",
     "dashboard.web.shell.middleware.recent_visits_middleware",
     "dashboard.web.shell.middleware.ServiceErrorMiddleware",

@@ -44,7 +44,8 @@ async function update() {
   if (parts.length) renewToken(element());
   const topics = parts.length ? element().dataset.topics.split(" ") : [];
   document.dispatchEvent(new CustomEvent("pressroom:topics", { detail: topics }));
-  const due = [...document.querySelectorAll("[data-live]")].filter((region) => isDue(region, topics));
+  const regions = isRemoved() ? [] : [...document.querySelectorAll("[data-live]")];
+  const due = regions.filter((region) => isDue(region, topics));
   const news = (await Promise.all(due.map(refresh))).flat();
   if (news.length) announce(news.join(" "));
 }
@@ -66,6 +67,11 @@ function showSession(banner) {
   if (!banner) endedSession()?.remove();
   return banner;
 }
+// When what a page shows was removed, the page says so and stays as it is.
+const isRemoved = () => document.getElementById("removed");
+function showRemoved(banner) {
+  if (banner && !isRemoved()) document.getElementById("main").prepend(banner);
+}
 function renewToken({ dataset: { token } }) {
   if (!token) return;
   document.body.setAttribute("hx-headers", JSON.stringify({ "X-CSRFToken": token }));
@@ -75,6 +81,7 @@ function renewToken({ dataset: { token } }) {
 async function request(url, { id }, more = {}) {
   const headers = { "HX-Request": "true", "HX-Target": id, "HX-Current-URL": pageUrl(), "X-Background": "1", ...more };
   const response = await fetch(url, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
+  if (response.status === 404) showRemoved(parse(await response.text()).getElementById("removed"));
   if (!response.ok) throw new Error(`${response.status}`);
   return response;
 }

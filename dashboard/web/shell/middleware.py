@@ -1,4 +1,4 @@
-"""Middleware: incomplete forms, login, time zone, counts, visits and service errors."""
+"""Middleware: incomplete forms, login, time zone, removed objects, counts, visits, errors."""
 
 import logging
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from django.core.exceptions import RequestDataTooBig
 from django.db import Error, IntegrityError
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.http.response import HttpResponseBase
-from django.shortcuts import resolve_url
+from django.shortcuts import render, resolve_url
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.deprecation import MiddlewareMixin
@@ -141,6 +141,19 @@ def locale_middleware(get_response: Handler) -> Handler:
         zone, formats = request_time_zone(request), request_formats(request)
         with timezone.override(zone), override_formats(formats):
             return get_response(request)
+
+    return middleware
+
+
+def removed_object_middleware(get_response: Handler) -> Handler:
+    """Let an open page say that what it shows was removed, whatever its view responds then."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        is_of_open_page = BACKGROUND in request.headers and request.method == "GET"
+        if response.status_code == HTTPStatus.NOT_FOUND and is_of_open_page:
+            return render(request, "live/removed.html", status=HTTPStatus.NOT_FOUND)
+        return response
 
     return middleware
 

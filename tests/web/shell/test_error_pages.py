@@ -19,6 +19,7 @@ from tests.support import wire
 from tests.support.failing_database import losable_database
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, page_html, response_text, text
+from tests.support.live_page import BACKGROUND
 from tests.support.publish_dialog import ADDRESS, form_in
 from tests.support.publishing_service import PublishingService, accepts
 
@@ -26,6 +27,15 @@ from tests.support.publishing_service import PublishingService, accepts
 def ways_on(html: str) -> list[str]:
     """Return the URLs of the links after the heading."""
     return [element.attributes["href"] for element in elements(html.partition("<h1>")[2], "a")]
+
+
+def test_an_open_page_says_that_its_object_was_removed(as_viewer: Client) -> None:
+    headers = BACKGROUND | {"HX-Target": "subscription-head"}
+    response = as_viewer.get("/webhooks/whs_1/", headers=headers)
+    assert response.status_code == 404
+    [banner] = elements(response.text, "div")
+    assert banner.attributes["id"] == "removed"
+    assert "This page is no longer updated." in response_text(response)
 
 
 @pytest.mark.parametrize(
