@@ -75,14 +75,27 @@ class ReleasesWorker(Thread):
         self._is_stopped = Event()
         self._process: subprocess.Popen[bytes] | None = None
 
+    def start(self) -> None:
+        """Start the worker, then wait for its end in a thread.
+
+        Call before the server forks: a process that is forked during a start keeps its pipe open,
+        and the start would wait until that process ends.
+        """
+        self._start_process()
+        super().start()
+
     def run(self) -> None:
-        command = [sys.executable, str(BASE_DIR / "manage.py"), "worker", f"--parent={os.getpid()}"]
-        while not self._is_stopped.is_set():
-            self._process = subprocess.Popen(command)  # noqa: S603  # our own command
+        while self._process:
             self._process.wait()
             child_exit(None, self._process)
-            if not self._is_stopped.wait(WORKER_RESTART_S):
-                _logger.warning("The worker of releases has ended, and is started again.")
+            if self._is_stopped.wait(WORKER_RESTART_S):
+                return
+            _logger.warning("The worker of releases has ended, and is started again.")
+            self._start_process()
+
+    def _start_process(self) -> None:
+        command = [sys.executable, str(BASE_DIR / "manage.py"), "worker", f"--parent={os.getpid()}"]
+        self._process = subprocess.Popen(command)  # noqa: S603  # our own command
 
     def stop(self) -> None:
         self._is_stopped.set()
