@@ -12,9 +12,10 @@ from tests.support.processes import Running
 
 PUBLISHED_BEFORE = """SELECT version.page_id, version.audience_id
   FROM ledger_versionrecord version JOIN ledger_audiencerecord USING (page_id, audience_id)
-  WHERE status = 'archived' AND version.body ->> 'publishedAt' IS NOT NULL
-    AND live_version_id != '' AND NOT archived
+  WHERE status = 'published' AND version_id != live_version_id
+    AND latest_version_id = live_version_id AND latest_status = 'published' AND NOT archived
     AND audience_id NOT IN (SELECT audience_id FROM releases_releaseitem)
+    AND audience_id NOT IN (SELECT audience_id FROM ledger_operation WHERE outcome = 'unknown')
   ORDER BY version.audience_id LIMIT 1"""
 
 LISTS = (
