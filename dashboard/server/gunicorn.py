@@ -8,14 +8,16 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from math import ceil
-from threading import Event, Thread
+from threading import Thread
 from typing import Any
 
 from django.conf import settings
 from django.db import connections
 from gunicorn.app.base import BaseApplication
+from gunicorn.glogging import Logger
 from gunicorn.workers.gthread import ThreadWorker
 
 from config.environment import BASE_DIR
@@ -64,6 +66,13 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # it has no types
                 port.close()
 
 
+class ErrorLog(Logger):  # type: ignore[misc]  # it has no types
+    """Gunicorn's log of errors. Requests are logged by `access_log_middleware`."""
+
+    def access(self, *_: Any) -> None:
+        """Log no request. Because of LOGGING, gunicorn would compose a line and drop it."""
+
+
 class ReleasesWorker(Thread):
     """Runs `manage.py worker` until stopped, and starts it again if it dies.
 
@@ -72,7 +81,7 @@ class ReleasesWorker(Thread):
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
-        self._is_stopped = Event()
+        self._is_stopped = False
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -88,7 +97,9 @@ class ReleasesWorker(Thread):
         while self._process:
             self._process.wait()
             child_exit(None, self._process)
-            if self._is_stopped.wait(WORKER_RESTART_S):
+            if not self._is_stopped:
+                time.sleep(WORKER_RESTART_S)
+            if self._is_stopped:
                 return
             _logger.warning("The worker of releases has ended, and is started again.")
             self._start_process()
@@ -98,7 +109,8 @@ class ReleasesWorker(Thread):
         self._process = subprocess.Popen(command)  # noqa: S603  # our own command
 
     def stop(self) -> None:
-        self._is_stopped.set()
+        """Tell the worker to end. A signal's handler calls this, so it takes no lock."""
+        self._is_stopped = True
         if self._process:
             self._process.terminate()
 
@@ -137,6 +149,7 @@ def child_exit(_server: Any, worker: Any) -> None:
 
 SETTINGS: dict[str, Any] = {
     "worker_class": Worker,
+    "logger_class": ErrorLog,
     # Proxies keep a connection for a minute. If we closed it first, a request sent at that moment
     # would be lost.
     "keepalive": 75,

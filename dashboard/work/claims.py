@@ -108,7 +108,7 @@ class Claim(Generic[RowT]):
         with all_renewed([self]):
             yield
 
-    def let_go(self, wake_at: datetime | Combinable | None, **columns: Any) -> bool:
+    def release(self, wake_at: datetime | Combinable | None, **columns: Any) -> bool:
         """Release the row with the time of its next step, and change `columns`."""
         with self._lock:
             return bool(self._rows().update(wake_at=wake_at, worker_id="", **columns))

@@ -113,7 +113,7 @@ def record_attempt(
         is_over = result.is_final or retry_at > claim.row.retry_until
         state, wake_at = (GIVEN_UP, None) if is_over else (WAITING, retry_at)
     columns |= {"status_code": result.status_code, "problem": result.problem}
-    if claim.let_go(wake_at, state=state, **columns):
+    if claim.release(wake_at, state=state, **columns):
         attempt.save()
         if result.is_shared:
             others.filter(wake_at__lte=now).update(wake_at=retry_at)

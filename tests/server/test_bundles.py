@@ -28,7 +28,7 @@ def parts_of(bundle: Bundle) -> dict[str, str]:
 def test_style_imports_are_replaced_by_layers() -> None:
     files = {"a.css": "a {}\n", "parts/b.css": "b {}\n"}
     sheet = '@layer x, y;\n@import "a.css";\n@import "parts/b.css" layer(y);\n'
-    assert SHEET.merge(sheet, files.__getitem__) == "@layer x, y;\na {}\n\n@layer y {\nb {}\n}\n"
+    assert SHEET.merge(sheet, files.__getitem__) == "@layer x, y;\na {}\n@layer y {\nb {}\n}\n"
 
 
 def test_script_imports_are_replaced_by_bundled_blocks() -> None:
@@ -145,5 +145,10 @@ def test_each_bundle_is_one_file(settings: Any, tmp_path: Path) -> None:
         lines = {line for text in parts for line in bundle.left_out.sub("", text).splitlines()}
         lines = {line for line in lines if not IMPORT.fullmatch(line)}
         assert [line for line in lines if EXPORT.sub(r"\1", line) not in served] == []
+    for name in OF_SOME_PAGES:
+        bundle = SHEET if name.endswith("css") else SCRIPT
+        served = (tmp_path / staticfiles_storage.stored_name(name)).read_text()
+        assert served
+        assert not bundle.left_out.search(served), name
     sheet = (tmp_path / staticfiles_storage.stored_name(SHEET.name)).read_bytes()
     assert len(brotli.compress(sheet)) <= MOST_COMPRESSED_BYTES

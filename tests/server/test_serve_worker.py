@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.dashboards import Dashboard
-from tests.support.processes import is_alive
+from tests.support.processes import is_alive, start
 
 PATIENCE_S = 60
 
@@ -51,6 +51,20 @@ def test_a_killed_worker_restarts_and_stops_with_the_server(dashboard: Dashboard
         assert is_alive(second)
         os.kill(server.process.pid, signal.SIGKILL)
         wait_for("the end of the worker", lambda: not is_alive(second))
+
+
+def test_a_worker_stops_however_many_signals_arrive(dashboard: Dashboard) -> None:
+    log = dashboard.folder / "worker.log"
+    log.touch()
+    worker = start(["manage.py", "worker"], env=dashboard.env, log=log)
+    try:
+        wait_for("the worker", lambda: "Press Ctrl+C" in log.read_text())
+        for _ in range(200):
+            worker.send_signal(signal.SIGTERM)
+            worker.send_signal(signal.SIGINT)
+        worker.wait(PATIENCE_S)
+    finally:
+        worker.kill()
 
 
 def test_a_killed_process_is_replaced_and_logged(dashboard: Dashboard) -> None:

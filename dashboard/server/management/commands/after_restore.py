@@ -4,6 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand
+from django.db import connection
 from django.utils.module_loading import import_string
 
 from dashboard.approvals.changes import void_restored
@@ -11,6 +12,29 @@ from dashboard.ledger.operations import note_restore
 from dashboard.live.models import Presence
 from dashboard.notifications.pruning import drop_restored
 from dashboard.releases.holding import hold_restored
+
+SKIPPED = 1_000_000
+"""More rows than a table gets between a backup and a restore. Source: our choice."""
+
+
+def skip_ids() -> None:
+    """Continue the ids of all tables above those that were given since the backup."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(
+                "SELECT setval(format('%%I.%%I', schemaname, sequencename)::regclass, "
+                "coalesce(last_value, 0) + %s) FROM pg_sequences "
+                "WHERE schemaname = current_schema()",
+                [SKIPPED],
+            )
+            return
+        # A table has no row here before its first insert. Source: https://sqlite.org/autoinc.html
+        cursor.execute(
+            "INSERT INTO sqlite_sequence (name, seq) SELECT name, 0 FROM sqlite_master "
+            "WHERE sql LIKE '%%AUTOINCREMENT%%' AND name NOT IN (SELECT name FROM sqlite_sequence)",
+            [],
+        )
+        cursor.execute("UPDATE sqlite_sequence SET seq = seq + %s", [SKIPPED])
 
 
 class Command(BaseCommand):
@@ -21,7 +45,9 @@ class Command(BaseCommand):
     database also lacks what releases have sent since the backup, so a person decides how they
     continue. Nobody knows who published the versions that went live since then: the next read marks
     them as first seen after a restore. Deliveries that were due at the time of the backup are
-    dropped, because they may have been sent.
+    dropped, because they may have been sent. Claims in reviews end. Comments, decisions, verdicts
+    and assignees stay as they were at the time of the backup. Open pages and e-mails still have the
+    ids of rows that are missing, so no other row gets these ids.
     """
 
     help = (
@@ -32,6 +58,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         note_restore()
+        skip_ids()
         Presence.objects.all().delete()
         # Drop before holding releases: the notices to their owners must not be dropped.
         dropped = drop_restored()

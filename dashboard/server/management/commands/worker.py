@@ -5,7 +5,8 @@ If the embedded API is the service, the worker also sends its events.
 
 import os
 import signal
-from threading import Event
+from queue import SimpleQueue
+from threading import Event, Thread
 from typing import Any
 
 from django.conf import settings
@@ -51,9 +52,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, parent: int | None, **options: Any) -> None:
-        stop = Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: stop.set())
+        stop = stop_on_signals()
         worker_id = new_worker_id()
         clock.measure()
         if settings.CRAWL_RATE:
@@ -67,6 +66,25 @@ class Command(BaseCommand):
             is_orphaned=lambda: parent not in (None, os.getppid()),
             tasks=tasks_beside_releases(),
         )
+
+
+def stop_on_signals() -> Event:
+    """Return an event that SIGTERM and SIGINT set.
+
+    Call in the main thread. A handler interrupts it, perhaps while it holds the event's lock, so a
+    handler that set the event would wait for ever. `SimpleQueue.put` is safe there. Source: the
+    documentation of Python's `queue`.
+    """
+    stop, signals = Event(), SimpleQueue[int]()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, _frame: signals.put(number))
+
+    def wait_for_signal() -> None:
+        signals.get()
+        stop.set()
+
+    Thread(target=wait_for_signal, daemon=True).start()
+    return stop
 
 
 def tasks_beside_releases() -> tuple[WorkerTask, ...]:
