@@ -4,19 +4,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.urls import get_script_prefix
-from django.views.decorators.http import require_safe
-from ninja import NinjaAPI
 
 from dashboard.embedded_api import event_payloads, examples
 from dashboard.embedded_api.keys import ServiceKey
 from dashboard.embedded_api.requests import NO_NUL, PATTERNS
 from dashboard.embedded_api.routers import audiences, pages, people, webhooks
-from dashboard.json_api.description import render_docs, render_markdown
-from dashboard.json_api.parser import JsonParser
-from dashboard.json_api.problems import Problem, add_exception_handlers
+from dashboard.json_api.description import complete_document
+from dashboard.json_api.endpoint import JsonAPI
+from dashboard.json_api.problems import Problem
 
 DESCRIPTION = f"""\
 Pages, audiences and their versions, the conversations in which audiences were written, people,
@@ -40,19 +35,14 @@ and webhook subscriptions. What the interface specification leaves open, this se
 {examples.NOTE}"""
 
 
-def _new_api(namespace: str) -> NinjaAPI:
-    api = NinjaAPI(
+def _new_api(namespace: str) -> JsonAPI:
+    return JsonAPI(
         title="Page and Audience Publishing Service",
         version="v0",
         description=DESCRIPTION,
         urls_namespace=namespace,
         auth=ServiceKey(),
-        parser=JsonParser(),
-        docs_url=None,
-        openapi_url=None,
     )
-    add_exception_handlers(api)
-    return api
 
 
 api = _new_api("v0")
@@ -66,20 +56,6 @@ extras = _new_api("extras")
 extras.add_router("/events", webhooks.form_events)
 
 
-@login_not_required
-@require_safe
-def openapi(request: HttpRequest) -> JsonResponse:
-    return JsonResponse(openapi_document(get_script_prefix()))
-
-
-@login_not_required
-@require_safe
-def docs(request: HttpRequest) -> HttpResponse:
-    document = openapi_document(get_script_prefix())
-    delivery = render_markdown(event_payloads.DELIVERY)
-    return render_docs(request, document, document_view="service-openapi", delivery=delivery)
-
-
 def openapi_document(script_prefix: str = "/") -> dict[str, Any]:
     """Return the OpenAPI document with `script_prefix` as the server's URL."""
     document = dict(api.get_openapi_schema(path_prefix="/v0/"))
@@ -87,15 +63,11 @@ def openapi_document(script_prefix: str = "/") -> dict[str, Any]:
     # Sort by path, as the routers are in the order of matching.
     document["paths"] = dict(sorted(document["paths"].items())) | beside["paths"]
     document["webhooks"] = event_payloads.webhooks()
-    problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     document["components"]["schemas"] |= beside["components"]["schemas"]
     document["components"]["schemas"] |= event_payloads.payload_schemas()
-    document["components"]["schemas"] |= problem.pop("$defs") | {"Problem": problem}
+    complete_document(document, Problem, script_prefix)
     _add_patterns(document)
     examples.add_examples(document)
-    # There is no license, and the format has no other way to say so.
-    document["info"]["license"] = {"name": "All rights reserved", "identifier": "LicenseRef-None"}
-    document["servers"] = [{"url": script_prefix.rstrip("/") or "/"}]
     return document
 
 

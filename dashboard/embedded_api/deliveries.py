@@ -96,7 +96,7 @@ def _deliver(claim: Claim[WebhookDelivery]) -> None:
             result = _send(event, subscription)
         _record_result(claim, result)
         return
-    claim.let_go(None, state=EventDeliveryState.NOT_SENT, problem=problem, status_code=None)
+    claim.release(None, state=EventDeliveryState.NOT_SENT, problem=problem, status_code=None)
 
 
 def _send(event: WebhookEvent, subscription: Subscription) -> DeliveryResult:

@@ -8,6 +8,7 @@ from shlex import quote
 from typing import Any
 
 from dashboard.contract.webhooks import EventName
+from dashboard.json_api.description import AS_JSON, add_curl, add_example
 from dashboard.outgoing_webhooks import signed_headers
 
 SIGNED_AT = datetime(2026, 11, 25, 8, 30, tzinfo=UTC)
@@ -17,7 +18,6 @@ NOTE = f"""
 In the `curl` lines, `$SERVICE` is the URL of this service, `$KEY` a key, and `$RECEIVER` the URL of
 a receiver of yours. The examples of events are signed with `{SECRET}`, at a time that has passed.
 """
-_AS_JSON = "-H 'content-type: application/json'"
 
 
 @cache
@@ -38,7 +38,7 @@ def add_examples(document: dict[str, Any]) -> None:
         body = json.dumps(payload, separators=(",", ":"))
         headers = signed_headers(SECRET, EVENT_ID, SIGNED_AT, body.encode())
         options = [f"-H {quote(f'{key}: {value}')}" for key, value in headers.items()]
-        _add_curl(operation, _AS_JSON, *options, f"-d {quote(body)}", '"$RECEIVER"')
+        add_curl(operation, AS_JSON, *options, f"-d {quote(body)}", '"$RECEIVER"')
 
 
 def example_event(name: EventName) -> dict[str, Any]:
@@ -62,22 +62,9 @@ def _add_to_operation(operation: dict[str, Any], method: str, path: str) -> None
     for parameter in operation["parameters"]:
         if parameter["in"] == "path":
             parameter["example"] = examples["ids"][parameter["name"]]
-    response = example.get("response") or example_event(EventName.FORM_SUBMITTED)
-    for status, described in operation["responses"].items():
-        if int(status) < 400:
-            described["content"]["application/json"]["example"] = response
-    url = path.format(**examples["ids"])
+    example = {"response": example_event(EventName.FORM_SUBMITTED), **example}
+    url = "$SERVICE" + path.format(**examples["ids"])
     if query := example.get("query"):
         url = f"{url}?{query}"
-    options = ['-H "x-api-key: $KEY"']
-    if body := example.get("body"):
-        operation["requestBody"]["content"]["application/json"]["example"] = body
-        options += [_AS_JSON, f"-d {quote(json.dumps(body, ensure_ascii=False))}"]
-    if method not in ("GET", "POST"):
-        options.insert(0, f"-X {method}")
-    _add_curl(operation, *options, f'"$SERVICE{url}"')
-
-
-def _add_curl(operation: dict[str, Any], *options: str) -> None:
-    source = " ".join(["curl", *options])
-    operation["x-codeSamples"] = [{"lang": "Shell", "label": "curl", "source": source}]
+    options = [] if method in ("GET", "POST") else [f"-X {method}"]
+    add_example(operation, example, url, *options, '-H "x-api-key: $KEY"')

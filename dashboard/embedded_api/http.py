@@ -1,24 +1,21 @@
 """Common parts of the endpoints: access, rate limit, error responses, ids in paths."""
 
-from collections.abc import Callable
 from functools import wraps
 from hashlib import sha256
 from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.urls import register_converter
 from django.urls.converters import StringConverter
 from django.utils.crypto import constant_time_compare
-from django.views.decorators.csrf import csrf_exempt
 
 from dashboard.embedded_api.keys import internal_key
-from dashboard.json_api.problems import PROBLEM_TYPE, ProblemError, not_found
+from dashboard.json_api.description import problem_responses
+from dashboard.json_api.endpoint import View, json_endpoint
+from dashboard.json_api.problems import Problem, ProblemError, not_found
 from dashboard.limits import seconds_to_wait
-
-View = Callable[..., HttpResponse]
 
 
 class ServiceRequest(HttpRequest):
@@ -40,47 +37,22 @@ register_converter(IdConverter, "any_id")
 
 
 def service_endpoint(view: View) -> View:
-    """Serve a view to callers with a key instead of a login. Errors are problem responses."""
+    """Serve a view to callers with a key instead of a login, at a limited rate."""
 
-    @csrf_exempt
-    @login_not_required
     @wraps(view)
-    def endpoint(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def limited(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if wait_s := _retry_after_s(request):
             detail = f"Too many requests with this key: wait {wait_s} s."
-            headers = {"Retry-After": str(wait_s), "Cache-Control": "no-store"}
-            return ProblemError(HTTPStatus.TOO_MANY_REQUESTS, detail, headers=headers).to_response()
-        # Django ignores a body of unknown length, which would lose its content silently.
-        if request.headers.get("Transfer-Encoding") and not request.headers.get("Content-Length"):
-            detail = "Send the body with a Content-Length."
-            return ProblemError(HTTPStatus.LENGTH_REQUIRED, detail).to_response()
-        is_head = request.method == "HEAD"
-        if is_head:  # Ninja has no HEAD. Treat it as a GET whose body isn't sent.
-            request.method = "GET"
-        response = view(request, *args, **kwargs)
-        if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-            methods = {*response.headers["Allow"].split(", ")}
-            methods |= {"HEAD"} if "GET" in methods else set()
-            allowed = ", ".join(sorted(methods))
-            problem = ProblemError(
-                HTTPStatus.METHOD_NOT_ALLOWED,
-                f"Allowed methods: {allowed}.",
-                headers={"Allow": allowed},
-            )
-            response = problem.to_response()
-        response.headers["Cache-Control"] = "no-store"
-        if is_head:
-            request.method = "HEAD"
-            response.headers["Content-Length"] = str(len(response.content))
-            response.content = b""
-        return response
+            headers = {"Retry-After": str(wait_s)}
+            raise ProblemError(HTTPStatus.TOO_MANY_REQUESTS, detail, headers=headers)
+        return view(request, *args, **kwargs)
 
-    return endpoint
+    return json_endpoint(limited)
 
 
 @service_endpoint
 def not_found_view(request: HttpRequest) -> HttpResponse:
-    return not_found("Unknown path.").to_response()
+    raise not_found("Unknown path.")
 
 
 def _retry_after_s(request: HttpRequest) -> int:
@@ -97,10 +69,4 @@ def _retry_after_s(request: HttpRequest) -> int:
 
 def error_responses(*statuses: int) -> dict[str, Any]:
     """Return an operation's errors for the OpenAPI document, always with 401, 405 and 429."""
-    problem = {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    return {
-        "responses": {
-            status: {"description": HTTPStatus(status).phrase, "content": problem}
-            for status in sorted({401, 405, 429, *statuses})
-        }
-    }
+    return problem_responses(Problem, *sorted({401, 405, 429, *statuses}))

@@ -15,6 +15,19 @@ from dashboard.json_api.problems import ProblemError
 MAX_LIMIT = 200
 
 
+def sign_cursor(position: Any, salt: str) -> str:
+    return Signer(salt=salt).sign_object(position)
+
+
+def unsign_cursor(cursor: str, salt: str) -> Any:
+    """Return the position in a cursor of the list with this salt. Raises ProblemError (400)."""
+    try:
+        return Signer(salt=salt).unsign_object(cursor)
+    except BadSignature:
+        detail = "The cursor is invalid for this list."
+        raise ProblemError(HTTPStatus.BAD_REQUEST, detail) from None
+
+
 @dataclass(frozen=True)
 class Order:
     field: str
@@ -34,20 +47,17 @@ class Order:
         return tuple(f"-{name}" for name in fields) if self.descending else fields
 
     def cursor_for(self, row: Any) -> str:
-        return self._signer.sign_object([getattr(row, self.field), getattr(row, self.id_field)])
+        position = [getattr(row, self.field), getattr(row, self.id_field)]
+        return sign_cursor(position, self._salt)
 
     def read_cursor(self, cursor: str) -> Any:
         """Return the value and the id that a cursor contains. Raises ProblemError (400)."""
-        try:
-            return self._signer.unsign_object(cursor)
-        except BadSignature:
-            detail = "The cursor is invalid for this list."
-            raise ProblemError(HTTPStatus.BAD_REQUEST, detail) from None
+        return unsign_cursor(cursor, self._salt)
 
     @property
-    def _signer(self) -> Signer:
-        # Never change the salt: issued cursors are signed with it.
-        return Signer(salt=f"dashboard.embedded_api.cursors.{self.field}")
+    def _salt(self) -> str:
+        # Never change it: issued cursors are signed with it.
+        return f"dashboard.embedded_api.cursors.{self.field}"
 
 
 NEWEST_FIRST = Order("created_at", descending=True)

@@ -1,15 +1,24 @@
 """The HTML page of an OpenAPI document."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from shlex import quote
 from typing import Any, TypeAlias
 
-from django.http import HttpRequest, HttpResponse
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.urls import URLPattern, get_script_prefix, path
 from django.utils.html import escape
+from django.views.decorators.http import require_safe
 from markdown_it import MarkdownIt
+from pydantic import BaseModel
+
+from dashboard.json_api.problems import PROBLEM_TYPE
 
 _LIMITS = ("format", "minimum", "maximum", "minLength", "maxLength", "uniqueItems")
+AS_JSON = "-H 'Content-Type: application/json'"
 _markdown = MarkdownIt("commonmark", {"html": False})
 
 Row: TypeAlias = dict[str, Any]
@@ -20,8 +29,29 @@ def render_markdown(markdown: str) -> str:
     return str(_markdown.render(markdown))
 
 
-def render_docs(
-    request: HttpRequest, document: Row, *, document_view: str, **context: Any
+def document_urls(
+    prefix: str, name: str, document: Callable[[str], Row], **context: Any
+) -> list[URLPattern]:
+    """Return the URLs of an OpenAPI document and of its page. `document` takes a script prefix."""
+
+    @login_not_required
+    @require_safe
+    def openapi(request: HttpRequest) -> JsonResponse:
+        return JsonResponse(document(get_script_prefix()))
+
+    @login_not_required
+    @require_safe
+    def docs(request: HttpRequest) -> HttpResponse:
+        return _render_docs(request, document(get_script_prefix()), f"{name}-openapi", context)
+
+    return [
+        path(f"{prefix}openapi.json", openapi, name=f"{name}-openapi"),
+        path(f"{prefix}docs", docs, name=f"{name}-docs"),
+    ]
+
+
+def _render_docs(
+    request: HttpRequest, document: Row, document_view: str, context: Row
 ) -> HttpResponse:
     """Render a document ourselves: the usual viewers load scripts from other hosts."""
     context = {
@@ -35,8 +65,47 @@ def render_docs(
     return render(request, "service/docs.html", context)
 
 
+def problem_responses(problem: type[BaseModel], *statuses: int) -> Row:
+    """Return the errors of an operation, for `openapi_extra`."""
+    schema = {"$ref": f"#/components/schemas/{problem.__name__}"}
+    return {
+        "responses": {
+            status: {
+                "description": HTTPStatus(status).phrase,
+                "content": {PROBLEM_TYPE: {"schema": schema}},
+            }
+            for status in statuses
+        }
+    }
+
+
+def complete_document(document: Row, problem: type[BaseModel], script_prefix: str) -> None:
+    """Add the shape of problems, the license, and `script_prefix` as the server's URL."""
+    schema = problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    document["components"]["schemas"] |= schema.pop("$defs") | {problem.__name__: schema}
+    # There is no license, and the format has no other way to say so.
+    document["info"]["license"] = {"name": "All rights reserved", "identifier": "LicenseRef-None"}
+    document["servers"] = [{"url": script_prefix.rstrip("/") or "/"}]
+
+
+def add_example(operation: Row, example: Row, url: str, *options: str) -> None:
+    """Add the bodies of an example to an operation, and a curl command with these options."""
+    for status, response in operation["responses"].items():
+        if int(status) < 400:
+            response["content"]["application/json"]["example"] = example["response"]
+    if body := example.get("body"):
+        operation["requestBody"]["content"]["application/json"]["example"] = body
+        options += (AS_JSON, f"-d {quote(json.dumps(body, ensure_ascii=False))}")
+    add_curl(operation, *options, f'"{url}"')
+
+
+def add_curl(operation: Row, *options: str) -> None:
+    source = " ".join(["curl", *options])
+    operation["x-codeSamples"] = [{"lang": "Shell", "label": "curl", "source": source}]
+
+
 def _operations(document: dict[str, Any]) -> Iterator[Row]:
-    for path, methods in document["paths"].items():
+    for url, methods in document["paths"].items():
         for method, operation in methods.items():
             responses = operation["responses"].items()
             answers = [
@@ -52,7 +121,7 @@ def _operations(document: dict[str, Any]) -> Iterator[Row]:
             yield {
                 "id": operation["operationId"],
                 "method": method.upper(),
-                "path": path,
+                "path": url,
                 "summary": operation["summary"],
                 "description": render_markdown(operation["description"]),
                 "parameters": [_parameter(parameter) for parameter in operation["parameters"]],

@@ -33,13 +33,19 @@ class JsonParser(Parser):
 
         Ninja calls this only for a body that is not empty.
         """
-        if (size := len(request.body)) > MAX_BODY_BYTES:
-            detail = f"The body has {size:,} bytes; the limit is {MAX_BODY_BYTES:,}."
-            raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
+        body = limited_body(request)
         if request.content_type != "application/json":
             detail = "Send the body as Content-Type: application/json."
             raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail)
-        return parse_json(request.body, name="The body")
+        return parse_json(body, name="The body")
+
+
+def limited_body(request: HttpRequest) -> bytes:
+    """Return the body. Raises ProblemError (413) if it has more than MAX_BODY_BYTES."""
+    if (size := len(request.body)) > MAX_BODY_BYTES:
+        detail = f"The body has {size:,} bytes; the limit is {MAX_BODY_BYTES:,}."
+        raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
+    return request.body
 
 
 def parse_json(text: bytes, *, name: str) -> Any:

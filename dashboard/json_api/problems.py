@@ -11,8 +11,7 @@ from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
-from ninja import NinjaAPI
-from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.errors import AuthenticationError, ValidationError
 from pydantic import BaseModel
 
 PROBLEM_TYPE = "application/problem+json"
@@ -41,19 +40,26 @@ class Problem(BaseModel):
 
 
 class ProblemError(Exception):
+    """A refused request.
+
+    Access for machines also returns its `kind`, such as `changed`, its next step, and `more`.
+    """
+
     def __init__(
         self,
         status: HTTPStatus,
         detail: str,
         *,
+        kind: str = "",
+        next_step: str = "",
         errors: Sequence[FieldError] = (),
         headers: Mapping[str, str] | None = None,
+        more: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(detail)
-        self.status = status
-        self.detail = detail
-        self.errors = list(errors)
-        self.headers = headers
+        self.status, self.detail, self.errors = status, detail, list(errors)
+        self.kind, self.next_step, self.more = kind, next_step, more or {}
+        self.headers = headers or {}
 
     def to_response(self) -> HttpResponse:
         problem = Problem(
@@ -66,7 +72,7 @@ class ProblemError(Exception):
             problem.model_dump_json(exclude_none=True),
             status=self.status,
             content_type=PROBLEM_TYPE,
-            headers=dict(self.headers or {}),
+            headers=dict(self.headers),
         )
 
 
@@ -81,14 +87,6 @@ def invalid_fields_problem(errors: Iterable[FieldError]) -> ProblemError:
     named = ", ".join(dict.fromkeys(error.path or "the body" for error in errors))
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     return ProblemError(status, f"Invalid: {named[:500]}.", errors=errors)
-
-
-def add_exception_handlers(api: NinjaAPI) -> None:
-    """Make the API respond to every exception with a problem, including ninja's own."""
-    for kind in (HttpError, ValidationError, Exception):
-        api.add_exception_handler(
-            kind, lambda request, error: problem_of(request, error).to_response()
-        )
 
 
 def problem_of(request: HttpRequest, error: Any) -> ProblemError:

@@ -84,6 +84,7 @@ def form_of(admin: Client, path: str) -> dict[str, Any]:
     """Return what a browser would send from the unchanged form at a path."""
     form = admin.get(path).context["adminform"].form
     values = {bound.html_name: bound.value() for bound in form}
+    values |= {bound.html_initial_name: bound.value() for bound in form}
     sent = {
         name: value.replace("\n", "\r\n") if isinstance(value, str) else value
         for name, value in values.items()
@@ -206,6 +207,18 @@ def test_a_change_is_an_update(admin: Client, model: str, make: Any, change: Any
     row.refresh_from_db()
     assert row.updated_at > before
     assert row.created_at == created
+
+
+def test_a_form_opened_before_a_change_leaves_it(admin: Client) -> None:
+    subscription = make_subscription()
+    path = url("subscription", "change", subscription.pk)
+    opened = form_of(admin, path)
+    save(admin, subscription, url="https://hooks.example/replaced", events=["form.enriched"])
+    assert admin.post(path, opened | {"active": ""}).status_code == 302
+    subscription.refresh_from_db()
+    assert subscription.url == "https://hooks.example/replaced"
+    assert subscription.events == ["form.enriched"]
+    assert not subscription.active
 
 
 def test_a_page_with_images_can_be_changed(admin: Client) -> None:
@@ -359,6 +372,20 @@ def test_a_draft_published_at_that_moment_stays_published(admin: Client, act: st
     assert response.result(PATIENCE_S).status_code in (200, 403)
     version.refresh_from_db()
     assert (version.supplementary_context, version.queued_at is None) == (None, False)
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_a_person_changed_twice_at_once_is_found_by_both_changes(
+    admin: Client, service: Client
+) -> None:
+    person = make_person()
+    form = form_of(admin, url("person", "change", person.pk))
+    change = partial(admin.post, url("person", "change", person.pk))
+    with held_at(before_commit(), change, form | {"email": "zoe@acme.example"}):
+        other = begun(before_statement("FOR NO KEY UPDATE"), change, form | {"name": "Zoë Müller"})
+    assert other.result(PATIENCE_S).status_code == 302
+    assert service.get("/v0/persons/search?query=muller+zoe@acme").json()["totalCount"] == 1
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from dashboard.contract.pages import Page
 from dashboard.contract.resource import ListEnvelope
 from dashboard.contract.wire import read_date
 from dashboard.embedded_api.models import Tenant
 from tests.support.embedded_api_factories import PAGE_BODY, ago, make_audience, make_page
+from tests.support.queries import queries_of, sqlite_plan
 
 ACTION = {
     "purpose": "book",
@@ -186,13 +186,9 @@ def test_publication_is_a_change_of_the_page(service: Client) -> None:
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL knows how long an index is")
 def test_pages_are_counted_from_the_shortest_index(service: Client) -> None:
-    with CaptureQueriesContext(connection) as queries:
-        service.get("/v0/pages")
-    (count,) = [query["sql"] for query in queries if "COUNT(*)" in query["sql"]]
-    with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN QUERY PLAN {count}")
-        plan = " ".join(step[-1] for step in cursor.fetchall())
-    assert "USING COVERING INDEX page_of_tenant" in plan
+    queries = queries_of(lambda: service.get("/v0/pages"))
+    (count,) = [sql for sql in queries if "COUNT(*)" in sql]
+    assert "USING COVERING INDEX page_of_tenant" in " ".join(sqlite_plan(count))
 
 
 @pytest.mark.parametrize("others", [[], ["0 before"], ["~ after"], ["0 before", "~ after"]])

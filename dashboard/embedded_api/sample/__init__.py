@@ -23,9 +23,9 @@ from dashboard.embedded_api.models import (
 )
 from dashboard.embedded_api.models.people import bulk_insert, gather_trigrams, write_trigrams
 from dashboard.embedded_api.sample.audiences import (
-    AudienceStory,
+    AudienceHistory,
     SeenVersion,
-    audience_stories,
+    audience_histories,
     seen_versions,
 )
 from dashboard.embedded_api.sample.conversations import conversations
@@ -51,26 +51,26 @@ ReportProgress = Callable[..., None]
 
 
 @dataclass
-class World:
-    """The sample without its people, who are too many for memory."""
+class SampleRows:
+    """The rows of the sample without its people, who are too many for memory."""
 
     pages: list[Page]
-    stories: list[AudienceStory]
+    histories: list[AudienceHistory]
     conversations: list[Conversation]
     subscriptions: list[Subscription]
 
 
-def make_world(now: datetime) -> World:
-    all_pages, all_stories = [], []
+def make_sample_rows(now: datetime) -> SampleRows:
+    all_pages, all_histories = [], []
     for number, (page, brief) in enumerate(pages(now)):
-        stories = list(audience_stories(number, page, brief, now))
+        histories = list(audience_histories(number, page, brief, now))
         if brief.status != PageStatus.DRAFT:
-            live = (v.published_at for s in stories for v in s.versions if v.published_at)
+            live = (v.published_at for s in histories for v in s.versions if v.published_at)
             page.published_at = min(live, default=None)
         all_pages.append(page)
-        all_stories.extend(stories)
-    return World(
-        all_pages, all_stories, list(conversations(all_stories, now)), list(_subscriptions(now))
+        all_histories.extend(histories)
+    return SampleRows(
+        all_pages, all_histories, list(conversations(all_histories, now)), list(_subscriptions(now))
     )
 
 
@@ -103,30 +103,30 @@ class Sample:
 
     def load(self, *, people_count: int, progress: ReportProgress) -> None:
         """Insert everything. Call this in a transaction."""
-        world = self._world
+        rows = self._rows
         Tenant.objects.update_or_create(id=DEFAULT_TENANT_ID, defaults={"name": TENANT_NAME})
         progress("pages and audiences")
-        Page.objects.bulk_create(world.pages)
-        Audience.objects.bulk_create([story.audience for story in world.stories])
-        Version.objects.bulk_create([row for story in world.stories for row in story.versions])
+        Page.objects.bulk_create(rows.pages)
+        Audience.objects.bulk_create([history.audience for history in rows.histories])
+        Version.objects.bulk_create([row for history in rows.histories for row in history.versions])
         progress("conversations")
-        Conversation.objects.bulk_create(world.conversations)
-        Subscription.objects.bulk_create(world.subscriptions)
-        create_secrets(world.subscriptions)
-        rows, done = people(people_count, self._now), 0
+        Conversation.objects.bulk_create(rows.conversations)
+        Subscription.objects.bulk_create(rows.subscriptions)
+        create_secrets(rows.subscriptions)
+        everybody, done = people(people_count, self._now), 0
         gather_trigrams()
-        while batch := list(islice(rows, _BATCH_SIZE)):
+        while batch := list(islice(everybody, _BATCH_SIZE)):
             bulk_insert(batch)
             done += len(batch)
             progress("people", done, people_count)
         write_trigrams()
 
     def versions_seen(self) -> Iterator[SeenVersion]:
-        return seen_versions(self._world.stories, self._now)
+        return seen_versions(self._rows.histories, self._now)
 
     def subscription_ids(self) -> list[str]:
         """Return the ids of the subscriptions, which the API can't list."""
-        return [subscription.id for subscription in self._world.subscriptions]
+        return [subscription.id for subscription in self._rows.subscriptions]
 
     @staticmethod
     def subscribe_receiver(url: str) -> tuple[str, str]:
@@ -153,5 +153,5 @@ class Sample:
         return keys.issue(ApiKey(name=KEY_NAME, tenant=keys.default_tenant()))
 
     @cached_property
-    def _world(self) -> World:
-        return make_world(self._now)
+    def _rows(self) -> SampleRows:
+        return make_sample_rows(self._now)

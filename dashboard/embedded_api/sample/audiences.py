@@ -51,16 +51,16 @@ _CUSTOM_NAMES: dict[str, str] = _TEXTS["custom_names"]
 
 
 @dataclass(frozen=True)
-class AudienceStory:
+class AudienceHistory:
     company: Company
     contact: str
     audience: Audience
     versions: list[Version]
 
 
-def audience_stories(
+def audience_histories(
     page_number: int, page: Page, brief: PageBrief, now: datetime
-) -> Iterator[AudienceStory]:
+) -> Iterator[AudienceHistory]:
     horizon = read_date(page.archived_at) or now
     begun = read_date(page.created_at) or now
     order = _companies_of(page_number, brief)
@@ -84,7 +84,7 @@ def audience_stories(
         audience.supplementary_context = versions[-1].supplementary_context or context(facts)
         if all(version.archived_at for version in versions) and rng.random() < 0.6:
             audience.archived_at = versions[-1].archived_at
-        yield AudienceStory(company, contact, audience, versions)
+        yield AudienceHistory(company, contact, audience, versions)
 
 
 def _companies_of(page_number: int, brief: PageBrief) -> list[int]:
@@ -150,11 +150,11 @@ def _metadata(rng: Random, company: Company) -> dict[str, Any]:
     return metadata
 
 
-def seen_versions(stories: Iterable[AudienceStory], now: datetime) -> Iterator[SeenVersion]:
-    for page_id, page_stories in groupby(stories, key=lambda story: story.audience.page_id):
+def seen_versions(histories: Iterable[AudienceHistory], now: datetime) -> Iterator[SeenVersion]:
+    for page_id, page_histories in groupby(histories, key=lambda history: history.audience.page_id):
         visits = [(visit, last_uuid7_of(visit)) for visit in _visits_to(page_id, now)]
-        for story in page_stories:
-            for version, newer in zip_longest(story.versions, story.versions[1:]):
+        for history in page_histories:
+            for version, newer in zip_longest(history.versions, history.versions[1:]):
                 newer_from = newer.created_at if newer else "~"
                 seen = [v for v, until in visits if _was_listed(version, newer_from, until)]
                 if seen:

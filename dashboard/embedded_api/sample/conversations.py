@@ -12,7 +12,7 @@ from typing import Any
 
 from dashboard.contract.wire import read_date
 from dashboard.embedded_api.models import Conversation, Version
-from dashboard.embedded_api.sample.audiences import AudienceStory
+from dashboard.embedded_api.sample.audiences import AudienceHistory
 from dashboard.embedded_api.sample.people import Company
 from dashboard.embedded_api.sample.randomness import TEXTS, fill, mark, sample_id, seeded_random
 from dashboard.embedded_api.serializers import effective_metadata
@@ -105,25 +105,25 @@ def _call(key: object, name: str, arguments: dict[str, Any], **end: Any) -> dict
 
 @dataclass
 class _ConversationBuilder:
-    story: AudienceStory
+    history: AudienceHistory
     rng: Random
     now: datetime
     messages: list[dict[str, Any]] = field(default_factory=list)
 
     def add_message(self, moment: datetime, **parts: Any) -> None:
         """Add a message without the parts that are None."""
-        key = (self.story.audience.pk, len(self.messages))
+        key = (self.history.audience.pk, len(self.messages))
         milliseconds = int(moment.timestamp() * 1000)
         message: dict[str, Any] = {"messageId": sample_id("msg", *key), "timestamp": milliseconds}
         message |= {name: part for name, part in parts.items() if part is not None}
         self.messages.append(message)
 
     def words(self, texts: list[str]) -> str:
-        company, rng = self.story.company, self.rng
+        company, rng = self.history.company, self.rng
         text = rng.choice(texts)
         values = {
             "short": company.short_name,
-            "contact": self.story.contact,
+            "contact": self.history.contact,
             "town": rng.choice(company.towns),
             "worry": rng.choice(_TEXTS["worries"]),
             "fleet": company.fleet,
@@ -134,17 +134,17 @@ class _ConversationBuilder:
         return str(fill(text, values))
 
 
-def conversations(stories: list[AudienceStory], now: datetime) -> Iterator[Conversation]:
-    first, others = stories[:12], stories[12:]
+def conversations(histories: list[AudienceHistory], now: datetime) -> Iterator[Conversation]:
+    first, others = histories[:12], histories[12:]
     chosen = first + seeded_random("conversations").sample(others, COUNT - len(first))
-    for number, story in enumerate(chosen):
-        yield _conversation(number, story, now)
+    for number, history in enumerate(chosen):
+        yield _conversation(number, history, now)
 
 
-def _conversation(number: int, story: AudienceStory, now: datetime) -> Conversation:
+def _conversation(number: int, history: AudienceHistory, now: datetime) -> Conversation:
     rng = seeded_random("conversation", number)
-    builder = _ConversationBuilder(story, rng, now)
-    for part, version in zip(_message_counts(number, rng, story), story.versions, strict=True):
+    builder = _ConversationBuilder(history, rng, now)
+    for part, version in zip(_message_counts(number, rng, history), history.versions, strict=True):
         _add_version(builder, version, part)
     if number in _WITH_LARGE_RESULTS:
         _add_large_results(builder, number)
@@ -155,17 +155,17 @@ def _conversation(number: int, story: AudienceStory, now: datetime) -> Conversat
         kinds = rng.choices(kinds, (5, 2, 2), k=rng.randint(1, 4)) if has_changes else []
     return Conversation(
         id=sample_id("conv", number),
-        audience=story.audience,
+        audience=history.audience,
         messages=builder.messages,
-        pending_changes=_pending_changes(rng, story, kinds),
+        pending_changes=_pending_changes(rng, history, kinds),
         created_at=mark(datetime.fromtimestamp(times[0], now.tzinfo), rng),
         updated_at=mark(datetime.fromtimestamp(times[-1], now.tzinfo), rng),
     )
 
 
-def _message_counts(number: int, rng: Random, story: AudienceStory) -> list[int]:
+def _message_counts(number: int, rng: Random, history: AudienceHistory) -> list[int]:
     """Return the number of messages for each version: 5 to 200 in all, most for the last two."""
-    count = len(story.versions)
+    count = len(history.versions)
     random_length = rng.randint(*rng.choices(_LENGTHS, (5, 7, 3, 1))[0])
     length = _FIXED_LENGTHS.get(number, random_length)
     parts = [2] * count
@@ -210,10 +210,10 @@ def _message_times(builder: _ConversationBuilder, version: Version, count: int) 
 
 def _add_version_message(builder: _ConversationBuilder, version: Version, moment: datetime) -> None:
     """Add the agent's message that created a version, with a change for each paragraph."""
-    rng, story = builder.rng, builder.story
+    rng, history = builder.rng, builder.history
     calls = [update_call(version, version.pk)]
     if rng.random() < 0.7:
-        calls.insert(0, any_call(rng, story.company, story.contact, (version.pk, "facts")))
+        calls.insert(0, any_call(rng, history.company, history.contact, (version.pk, "facts")))
     content = builder.words(_TEXTS["answers"])
     builder.add_message(
         moment,
@@ -222,12 +222,12 @@ def _add_version_message(builder: _ConversationBuilder, version: Version, moment
         reasoning=rng.choice(_TEXTS["reasoning"]),
         hasSnapshot=True,
         toolCalls=calls,
-        changes=_changes(story, version) or None,
+        changes=_changes(history, version) or None,
     )
 
 
-def _changes(story: AudienceStory, version: Version) -> list[dict[str, Any]]:
-    for old, new in pairwise(story.versions):
+def _changes(history: AudienceHistory, version: Version) -> list[dict[str, Any]]:
+    for old, new in pairwise(history.versions):
         if new is version:
             before = (old.supplementary_context or "").split("\n\n")
             after = (new.supplementary_context or "").split("\n\n")
@@ -248,18 +248,19 @@ def _add_user_message(builder: _ConversationBuilder, moment: datetime) -> None:
     if rng.random() < 0.04:
         parts = [
             {"type": "text", "text": text},
-            {"type": "file_reference", "text": f"{builder.story.company.slug}-call-notes.pdf"},
+            {"type": "file_reference", "text": f"{builder.history.company.slug}-call-notes.pdf"},
         ]
     builder.add_message(moment, content=text, contentParts=parts)
 
 
 def _add_agent_message(builder: _ConversationBuilder, moment: datetime) -> None:
-    rng, story = builder.rng, builder.story
-    key = (story.audience.pk, len(builder.messages))
+    rng, history = builder.rng, builder.history
+    key = (history.audience.pk, len(builder.messages))
     calls = None
     if rng.random() < 0.35:
         calls = [
-            any_call(rng, story.company, story.contact, (key, n)) for n in range(rng.randint(1, 3))
+            any_call(rng, history.company, history.contact, (key, n))
+            for n in range(rng.randint(1, 3))
         ]
     content = _TEXTS["hostile"] if rng.random() < 0.015 else builder.words(_TEXTS["answers"])
     builder.add_message(
@@ -277,7 +278,7 @@ def _add_large_results(builder: _ConversationBuilder, number: int) -> None:
     answers = [message for message in builder.messages if "reasoning" in message]
     if answers:
         calls = [
-            large_call(builder.rng, builder.story.company, (number, n))
+            large_call(builder.rng, builder.history.company, (number, n))
             for n in range(1 + number % 2)
         ]
         answers[len(answers) // 2]["toolCalls"] = calls
@@ -288,8 +289,10 @@ def _change(key: object, previous: str, new: str) -> dict[str, Any]:
     return {"changeId": sample_id("chg", key), "previousValue": previous, "newValue": new}
 
 
-def _pending_changes(rng: Random, story: AudienceStory, kinds: list[str]) -> list[dict[str, Any]]:
-    audience, versions = story.audience, story.versions
+def _pending_changes(
+    rng: Random, history: AudienceHistory, kinds: list[str]
+) -> list[dict[str, Any]]:
+    audience, versions = history.audience, history.versions
     metadata = effective_metadata(audience, audience.page)
     present = (
         audience.supplementary_context,
