@@ -129,6 +129,24 @@ class ServiceAdmin(AddOnceAdmin):
     updated = moment_of("updated_at", "Updated")
     archived = moment_of("archived_at", "Archived")
 
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Any:
+        """Return the row to show. For a change, lock it and read it again.
+
+        What is saved follows from the row, such as a person's search text from all the fields.
+        """
+        row = super().get_object(request, object_id, from_field)
+        if row is None or not transaction.get_connection().in_atomic_block:
+            return row
+        self.lock([row])
+        return super().get_object(request, object_id, from_field)
+
+    def lock(self, rows: Iterable[Any]) -> None:
+        ids = [row.pk for row in rows]
+        locked = self.model._default_manager.select_for_update(no_key=True).filter(pk__in=ids)
+        list(locked.order_by("pk").values_list("pk"))
+
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return (*self.fixed_fields, *self.shown_fields) if obj else ()
 
@@ -156,34 +174,22 @@ class PublishedStaysAdmin(ServiceAdmin):
     path_from_version = ""
     """Lookup from a version to this model."""
 
-    def get_object(
-        self, request: HttpRequest, object_id: str, from_field: str | None = None
-    ) -> Any:
-        """Return the row to show. For a change, wait for publishes of its page and read it again.
-
-        What is published decides what may be changed or deleted.
-        """
-        row = super().get_object(request, object_id, from_field)
-        if row is None or not transaction.get_connection().in_atomic_block:
-            return row
-        self._lock_pages([row])
-        return super().get_object(request, object_id, from_field)
-
     @transaction.atomic
     def delete_queryset(self, request: HttpRequest, queryset: "QuerySet[Any]") -> None:
         """Delete rows, unless one was published since the user was asked.
 
         Raises PermissionDenied.
         """
-        self._lock_pages(queryset)
+        self.lock(queryset)
         if self.get_deleted_objects(queryset, request)[3]:
             raise PermissionDenied("A version was published meanwhile. Nothing was deleted.")
         super().delete_queryset(request, queryset)
 
-    def _lock_pages(self, rows: Iterable[Any]) -> None:
-        """Lock the pages of some rows in a transaction, as a publish does."""
+    def lock(self, rows: Iterable[Any]) -> None:
+        """Lock their pages first, as a publish does: it decides what may be changed or deleted."""
         versions = self._versions_of(rows).values("audience__page")
         list(Page.objects.select_for_update().filter(pk__in=versions).order_by("pk"))
+        super().lock(rows)
 
     def _versions_of(self, rows: Iterable[Any]) -> "QuerySet[Version]":
         ids = [row.pk for row in rows]

@@ -55,7 +55,10 @@ class JsonField(forms.JSONField):
 
 
 class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not so at run time
-    """The form of a row. An unchanged field keeps its exact value."""
+    """The form of a row. A field that the user didn't change keeps the row's exact value.
+
+    That value may be newer than the form, so the page sends back what each field showed.
+    """
 
     rules: type[WireModel] | None = None
     """Request model that validates the fields, if any."""
@@ -66,6 +69,8 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not so at run t
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         columns = self._meta.model._meta.concrete_fields
+        for field in self.fields.values():
+            field.show_hidden_initial = not self.instance._state.adding
         self._before = {column.name: getattr(self.instance, column.attname) for column in columns}
 
     def changed_columns(self) -> list[str]:
