@@ -15,6 +15,7 @@ from dashboard.contract.wire import (
     Number,
     WireModel,
 )
+from dashboard.texts import is_blank
 
 
 class VersionStatus(StrEnum):
@@ -86,8 +87,12 @@ class Audience(Resource):
 
     @property
     def name(self) -> str | None:
-        """The effective, else the custom, else the computed name (our choice)."""
-        return self.effective_name or self.custom_name or self.computed_name
+        """The effective, else the custom, else the computed name (our choice).
+
+        A name with nothing to see doesn't count.
+        """
+        names = (self.effective_name, self.custom_name, self.computed_name)
+        return next((name for name in names if not is_blank(name)), None)
 
 
 class PublishRequest(WireModel):

@@ -8,6 +8,7 @@ from pydantic import Field
 from dashboard.contract.metadata import Metadata, MetadataRequest
 from dashboard.contract.resource import Resource
 from dashboard.contract.wire import Count, DateText, Identifier, Number, WireModel
+from dashboard.texts import is_blank
 
 
 class PageType(StrEnum):
@@ -104,6 +105,11 @@ class PageItem(Resource):
     updated_at: DateText
     header_action_id: str | None = None
     metadata: Metadata | None = None
+
+    @property
+    def visible_name(self) -> str:
+        """The name, or "" if it has nothing to see."""
+        return "" if is_blank(self.name) else self.name
 
 
 class Page(PageItem):

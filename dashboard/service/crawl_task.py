@@ -7,7 +7,7 @@ from threading import Event
 from django.conf import settings
 
 from dashboard import clock
-from dashboard.ledger.crawls import INTERVAL, RETRY_AFTER, claim_crawl, let_go_of_crawl, save_crawl
+from dashboard.ledger.crawls import INTERVAL, RETRY_AFTER, claim_crawl, release_crawl, save_crawl
 from dashboard.ledger.models import Crawl, CrawlState
 from dashboard.service.crawling import Crawler
 from dashboard.work.claims import Claim, ClaimLostError, earliest
@@ -42,7 +42,7 @@ def _record_error(claim: Claim[Crawl]) -> None:
     # The checkpoint may be what fails, so the next crawl starts over.
     claim.row.state, claim.row.checkpoint = CrawlState.FAILED, {}
     claim.row.failure = "Pressroom failed unexpectedly. The error was logged."
-    let_go_of_crawl(claim, clock.now() + RETRY_AFTER)
+    release_crawl(claim, clock.now() + RETRY_AFTER)
 
 
 def end_crawl(claim: Claim[Crawl], crawler: Crawler) -> bool:
@@ -51,12 +51,12 @@ def end_crawl(claim: Claim[Crawl], crawler: Crawler) -> bool:
     crawl.pause_reason = ""
     if crawl.failure:
         crawl.state = CrawlState.FAILED
-        return let_go_of_crawl(claim, now + RETRY_AFTER)
+        return release_crawl(claim, now + RETRY_AFTER)
     if not crawler.is_finished:
         # The worker is stopping: the next one continues at once.
-        return let_go_of_crawl(claim, now)
+        return release_crawl(claim, now)
     crawl.state, crawl.finished_at, crawl.checkpoint = CrawlState.FINISHED, now, {}
-    return let_go_of_crawl(claim, now + INTERVAL)
+    return release_crawl(claim, now + INTERVAL)
 
 
 CRAWL = WorkerTask(run_crawl, due=(partial(earliest, Crawl.objects.all),))

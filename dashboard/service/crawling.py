@@ -34,9 +34,9 @@ from dashboard.client import (
 from dashboard.contract.audiences import Audience
 from dashboard.contract.pages import PageItem
 from dashboard.contract.resource import ListEnvelope
-from dashboard.ledger import recording
 from dashboard.ledger.models import AudienceRecord, Crawl, PageRecord, VersionRecord
 from dashboard.ledger.queries.pages import update_page_flags
+from dashboard.ledger.recording import record_audiences, record_pages
 from dashboard.observability.request_context import RequestNotes, request_context
 from dashboard.service.circuit_breaker import HeldBackError
 from dashboard.service.client import publishing_client
@@ -230,7 +230,7 @@ class Crawler:
             self._record_pages(call.part, cast("ListEnvelope[PageItem]", response), call.read_at)
             return
         response = cast("ListEnvelope[Audience]", response)
-        recording.record_audiences(call.page_id, response.items, read_at=call.read_at)
+        record_audiences(call.page_id, response.items, read_at=call.read_at)
         call.part.pages += 1
         call.part.audiences += len(response.items)
         if response.has_more:
@@ -240,7 +240,7 @@ class Crawler:
     def _record_pages(
         self, part: _Part, response: ListEnvelope[PageItem], read_at: datetime
     ) -> None:
-        recording.record_pages(response, read_at=read_at)
+        record_pages(response, read_at=read_at)
         self.crawl.pages_in_all = response.total_count
         calls = [_Call(part, page.page_id, page.name) for page in response.items]
         self._pages.extend(calls)

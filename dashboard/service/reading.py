@@ -17,10 +17,10 @@ from dashboard.contract.conversations import Conversation
 from dashboard.contract.pages import PageItem
 from dashboard.contract.people import Person
 from dashboard.contract.resource import ListEnvelope, UnreadableValue
-from dashboard.ledger import recording
 from dashboard.ledger.changes import LAST_SEEN_WRITE_INTERVAL
 from dashboard.ledger.queries.audiences import audience_last_known, audiences_last_known
 from dashboard.ledger.queries.pages import page_last_known
+from dashboard.ledger.recording import record_audiences, record_page, record_pages
 from dashboard.observability.request_context import tolerate_write_errors
 from dashboard.service.client import publishing_client
 from dashboard.webhooks.hints import followed_pages
@@ -73,7 +73,7 @@ def read_pages(*, cursor: str | None = None, limit: int | None = None) -> ListEn
     read_at = clock.now()
     response = publishing_client().pages.list(cursor=cursor, limit=limit)
     with tolerate_write_errors():
-        recording.record_pages(response, read_at=read_at)
+        record_pages(response, read_at=read_at)
     return response
 
 
@@ -94,7 +94,7 @@ def read_page(
             raise
         return ReadResult(record.page, record.last_seen_at, error)
     with tolerate_write_errors():
-        recording.record_page(page, read_at=read_at)
+        record_page(page, read_at=read_at)
     return ReadResult(page, clock.now())
 
 
@@ -119,7 +119,7 @@ def read_audiences(
         seen = ListEnvelope[Audience](has_more=False, items=items, total_count=len(items))
         return ReadResult(seen, max(record.last_seen_at for record in records), error)
     with tolerate_write_errors():
-        recording.record_audiences(page_id, response.items, read_at=read_at)
+        record_audiences(page_id, response.items, read_at=read_at)
     return ReadResult(response, clock.now())
 
 

@@ -17,9 +17,9 @@ from dashboard.client import (
     RateLimitedError,
 )
 from dashboard.contract.webhooks import SubscriptionPatch, WebhookSubscription
-from dashboard.ledger import recording
 from dashboard.ledger.models import SubscriptionRecord
 from dashboard.ledger.queries.subscriptions import subscription_last_known
+from dashboard.ledger.subscriptions import record_subscription
 from dashboard.observability.request_context import tolerate_write_errors
 from dashboard.service.client import publishing_client, run_concurrently
 from dashboard.service.reading import ReadResult
@@ -53,7 +53,7 @@ def record_if_listed(
 ) -> None:
     with tolerate_write_errors():
         if subscription_last_known(subscription_id):
-            recording.record_subscription(subscription, read_at=read_at)
+            record_subscription(subscription, read_at=read_at)
 
 
 def refresh_subscription(record: SubscriptionRecord) -> ReadResult[SubscriptionRecord]:
@@ -64,7 +64,7 @@ def refresh_subscription(record: SubscriptionRecord) -> ReadResult[SubscriptionR
     except APIError as error:
         return ReadResult(record, record.last_seen_at, error)
     with tolerate_write_errors():
-        records = recording.record_subscription(subscription, read_at=read_at)
+        records = record_subscription(subscription, read_at=read_at)
         return ReadResult(records, clock.now())
     # The ledger can't be written: update the record in memory.
     record.body, record.last_seen_at = subscription.to_json(), clock.now()
@@ -112,5 +112,5 @@ def _read_batch(subscription_ids: Sequence[str]) -> dict[str, APIError]:
             errors[subscription_id] = error
         else:
             with tolerate_write_errors():
-                recording.record_subscription(reading, read_at=read_at)
+                record_subscription(reading, read_at=read_at)
     return errors

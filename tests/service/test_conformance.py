@@ -4,15 +4,14 @@ from typing import Any
 
 import httpx
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoAssertNumQueries
 
 from dashboard.ledger.deviations import MAX_DEVIATIONS, ContractDeviation, record_deviations
 from dashboard.ledger.models import DeviationRecord
 from tests.support import wire
 from tests.support.fake_service import FakeService
+from tests.support.queries import queries_of
 from tests.support.seeding import seed_pages, seed_subscription
 
 
@@ -24,9 +23,8 @@ def test_a_conforming_response_records_nothing_and_costs_no_query(
     as_viewer: Client, fake_service: FakeService
 ) -> None:
     fake_service.answers(200, json=wire.envelope(wire.person()))
-    with CaptureQueriesContext(connection) as queries:
-        as_viewer.get("/people/")
-    assert [query for query in queries if "ledger_deviationrecord" in query["sql"]] == []
+    queries = queries_of(lambda: as_viewer.get("/people/"))
+    assert [sql for sql in queries if "ledger_deviationrecord" in sql] == []
 
 
 @pytest.mark.parametrize(

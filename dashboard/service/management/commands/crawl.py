@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from dashboard import clock
-from dashboard.ledger.crawls import RETRY_AFTER, let_go_of_crawl, save_crawl, take_crawl
+from dashboard.ledger.crawls import RETRY_AFTER, release_crawl, save_crawl, take_crawl
 from dashboard.ledger.models import Crawl
 from dashboard.observability.log import suppress_call_reports
 from dashboard.service.crawl_task import end_crawl
@@ -47,7 +47,7 @@ class Command(BaseCommand):
             with suppress_call_reports():
                 crawler = self._crawl(claim, rate, is_quiet=verbosity == 0)
         except KeyboardInterrupt:
-            let_go_of_crawl(claim, clock.now() + RETRY_AFTER)
+            release_crawl(claim, clock.now() + RETRY_AFTER)
             message = "Stopped. What was loaded is saved; the next crawl starts over."
             raise CommandError(message, returncode=130) from None
         except ClaimLostError:
