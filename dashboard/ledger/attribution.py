@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Max
+from django.db.models import OuterRef, Subquery
 from django.db.models.functions import Coalesce
 
 from dashboard.contract.audiences import Audience, AudienceVersion
@@ -117,7 +117,8 @@ def possible_publishes(
 ) -> Mapping[tuple[str, str], list[Any]]:
     """Return the publishes of these versions that may have been carried out, newest first.
 
-    Each has `sent_at`, when it was last sent.
+    Each has `sent_at`, when it was last sent. They are locked until the publications are saved, so
+    that a publish that is rejected at this moment detaches them.
     """
     ids = {(publication.audience_id, publication.version_id) for publication in publications}
     publishes = Operation.publishes.filter(
@@ -126,9 +127,13 @@ def possible_publishes(
         audience_id__in={audience_id for audience_id, _ in ids},
         version_id__in={version_id for _, version_id in ids},
     )
-    sent = publishes.annotate(sent_at=Coalesce(Max("attempts__sent_at"), "requested_at"))
+    attempts = Attempt.objects.filter(operation=OuterRef("pk")).order_by("-sent_at")
+    last_sent_at = Subquery(attempts.values("sent_at")[:1])
+    sent = publishes.annotate(sent_at=Coalesce(last_sent_at, "requested_at"))
     of_version = defaultdict(list)
-    for publish in sent:
+    # In the order in which `mark_unknown` locks them.
+    locked = list(sent.select_for_update(no_key=True).order_by("pk"))
+    for publish in reversed(locked):
         of_version[publish.audience_id, publish.version_id].append(publish)
     return of_version
 
@@ -175,7 +180,7 @@ def may_be_lost(
     return read_before_at <= restored_at or (began_at is not None and began_at <= restored_at)
 
 
-def disown(operation: Operation) -> None:
+def detach_publications(operation: Operation) -> None:
     """Detach the publications of an operation that certainly didn't publish them."""
     publications = Publication.objects.filter(operation=operation)
     if keys := list(publications.values_list("pk", flat=True)):

@@ -19,7 +19,12 @@ from dashboard.contract.audiences import Audience
 from dashboard.contract.pages import PageItem
 from dashboard.contract.wire import WireModel
 from dashboard.ledger.models import AudienceRecord, ListTotal, PageRecord
-from dashboard.ledger.models.objects import IN_FLIGHT, audience_search_text, page_search_text
+from dashboard.ledger.models.objects import (
+    FLAG_COLUMNS,
+    IN_FLIGHT,
+    audience_search_text,
+    page_search_text,
+)
 
 PAGES_LIST = "pages"
 LAST_SEEN_WRITE_INTERVAL = timedelta(minutes=1)
@@ -30,6 +35,12 @@ LAST_SEEN_WRITE_INTERVAL_IN_FLIGHT = timedelta(seconds=1)
 read of the earlier state may still be on its way."""
 CHANGED_AT = "changed_at"
 """A column that `upsert_newer` updates only if the digest of the row differs."""
+MAX_NAME_CHARACTERS, MAX_WORD_CHARACTERS = 500, 100
+"""Maximum lengths of indexed columns. PostgreSQL limits an index entry to 2,704 bytes, and the
+service may send any length. The body has the whole text."""
+
+PRESERVED = {"first_seen_at", "audiences_count_read", "assignee", *FLAG_COLUMNS}
+"""Columns that keep their values when a page or an audience is recorded again."""
 
 ModelT = TypeVar("ModelT", bound=WireModel)
 
@@ -159,6 +170,17 @@ def _compare(
 
 def body_digest(body: str) -> str:
     return hashlib.blake2b(body.encode(), digest_size=16).hexdigest()
+
+
+def observed(model: WireModel, now: datetime) -> dict[str, Any]:
+    body = model.to_json()
+    return {
+        "body": body,
+        "digest": body_digest(body),
+        "first_seen_at": now,
+        "last_seen_at": now,
+        "changed_at": now,
+    }
 
 
 def update_last_seen(

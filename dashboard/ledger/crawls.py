@@ -62,11 +62,11 @@ def save_crawl(claim: Claim[Crawl]) -> None:
         claim.extend()
 
 
-def let_go_of_crawl(claim: Claim[Crawl], wake_at: datetime) -> bool:
+def release_crawl(claim: Claim[Crawl], wake_at: datetime) -> bool:
     """Save the result, and when the crawl is due again; return whether the claim still held."""
     with transaction.atomic():
         _add_to_feed(claim.row)
-        return claim.let_go(wake_at, **_progress(claim.row))
+        return claim.release(wake_at, **_progress(claim.row))
 
 
 def _add_to_feed(crawl: Crawl) -> None:

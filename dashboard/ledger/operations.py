@@ -21,7 +21,7 @@ from django.utils.crypto import salted_hmac
 from dashboard import clock
 from dashboard.clock import interrupted_after
 from dashboard.ledger import feed
-from dashboard.ledger.attribution import disown
+from dashboard.ledger.attribution import detach_publications
 from dashboard.ledger.models import Attempt, FeedEntry, FeedKind, Installation, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome, actor_name
 from dashboard.ledger.signals import emergency_begun, operation_ended
@@ -131,11 +131,12 @@ def begin(
     clearance: Clearance = NO_CLEARANCE,
     reason: str = "",
     note: str = "",
+    by_program: str = "",
 ) -> tuple[Operation, Attempt | None]:
     """Record an operation and return it with the attempt to send now.
 
     `reason` is a PublicationReason if the operation publishes a version; `note` is text that a
-    person typed.
+    person typed. `by_program` names the token and the program that the actor used.
 
     The attempt is None if the same request is already recorded: then nothing may be sent. Raises
     OperationKeyConflictError if the key belongs to another request. Also marks interrupted attempts
@@ -158,6 +159,7 @@ def begin(
                 emergency_reason=clearance.emergency_reason,
                 reason=reason,
                 note=note,
+                by_program=by_program,
                 **asdict(target),
             )
             _add_to_feed(operation, actor)
@@ -352,6 +354,6 @@ def _set_outcome(operation: Operation, outcome: Outcome, now: datetime) -> None:
     operation.changed_at = now
     operation.save(update_fields=["outcome", "settled_at", "changed_at"])
     if outcome in (Outcome.REJECTED, Outcome.NOT_SENT):
-        disown(operation)
+        detach_publications(operation)
     if outcome != Outcome.SENDING:
         operation_ended.send_robust(sender=Operation, operation=operation)

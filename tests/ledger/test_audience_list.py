@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.contract.audiences import Audience, AudienceVersion
-from dashboard.ledger import recording
 from dashboard.ledger.models import AudienceRecord, PageRecord
 from dashboard.ledger.models.objects import LIVE as LIVE_FILTER
 from dashboard.ledger.models.objects import LiveStatus, audience_updated_at, live_status
@@ -28,6 +27,7 @@ from dashboard.ledger.queries.audience_list import (
     unread_pages,
 )
 from dashboard.ledger.queries.pages import NOT_GIVEN
+from dashboard.ledger.recording import record_version
 from dashboard.texts import fold
 from tests.support import wire
 from tests.support.seeding import seed_audiences, seed_pages, seed_publication
@@ -206,7 +206,7 @@ def test_the_live_status_follows_from_both_versions(
 def test_a_canceled_version_changes_the_live_status() -> None:
     seed_audiences(wire.audience())
     canceled = wire.version(status="cancelled", cancelledAt="2026-03-05T09:00:00Z")
-    recording.record_version("page_1", AudienceVersion.model_validate(canceled))
+    record_version("page_1", AudienceVersion.model_validate(canceled))
     record = AudienceRecord.objects.get()
     assert record.live_status == LiveStatus.CANCELED
     assert record.updated_at == datetime(2026, 3, 5, 9, tzinfo=UTC)

@@ -8,9 +8,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from dashboard.contract.audiences import AudienceVersion
+from dashboard.contract.pages import PageItem
 from dashboard.contract.webhooks import WebhookSubscription
-from dashboard.ledger import recording
-from dashboard.ledger.crawls import let_go_of_crawl, save_crawl, take_crawl
+from dashboard.ledger.crawls import release_crawl, save_crawl, take_crawl
 from dashboard.ledger.models import CrawlState, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import (
@@ -23,6 +23,8 @@ from dashboard.ledger.operations import (
     settle,
 )
 from dashboard.ledger.queries.subscriptions import delete_subscription, label_subscription
+from dashboard.ledger.recording import record_page, record_version
+from dashboard.ledger.subscriptions import record_subscription
 from tests.support import wire
 from tests.support.feed import added_to_feed, facts
 from tests.support.operations import operation
@@ -65,7 +67,7 @@ def test_a_crawl_that_begins_pauses_or_ends_is_added() -> None:
     assert facts(entries) == [("page",)]
     with added_to_feed() as entries:
         claim.row.state, claim.row.pause_reason = CrawlState.FINISHED, ""
-        let_go_of_crawl(claim, timezone.now())
+        release_crawl(claim, timezone.now())
     assert facts(entries) == [("page",)]
 
 
@@ -84,8 +86,8 @@ def test_a_read_that_changes_nothing_adds_nothing() -> None:
     def read() -> None:
         seed_pages(wire.page())
         seed_audiences(wire.audience())
-        recording.record_subscription(SUBSCRIPTION)
-        recording.record_page(recording.PageItem.model_validate(wire.page()))
+        record_subscription(SUBSCRIPTION)
+        record_page(PageItem.model_validate(wire.page()))
 
     read()
     with added_to_feed() as entries:
@@ -103,15 +105,15 @@ def test_a_recording_that_is_rolled_back_adds_nothing() -> None:
 def test_the_response_to_a_publish_adds_its_audience() -> None:
     seed_audiences(wire.audience())
     with added_to_feed() as entries:
-        recording.record_version("page_1", QUEUED)
+        record_version("page_1", QUEUED)
     assert facts(entries) == [("audience", "page_1", "aud_1")]
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda: recording.record_subscription(SUBSCRIPTION, label="Billing"),
-        lambda: recording.record_subscription(
+        lambda: record_subscription(SUBSCRIPTION, label="Billing"),
+        lambda: record_subscription(
             WebhookSubscription.model_validate(wire.subscription(active=False))
         ),
         lambda: label_subscription(SUBSCRIPTION.subscription_id, "Billing"),
@@ -120,14 +122,14 @@ def test_the_response_to_a_publish_adds_its_audience() -> None:
     ids=["read with a label", "changed", "labeled", "removed"],
 )
 def test_a_change_of_a_subscription_is_added(change: Callable[[], object]) -> None:
-    recording.record_subscription(SUBSCRIPTION)
+    record_subscription(SUBSCRIPTION)
     with added_to_feed() as entries:
         change()
     assert facts(entries) == [("subscription", SUBSCRIPTION.subscription_id)]
 
 
 def test_the_same_label_and_an_unknown_subscription_add_nothing() -> None:
-    recording.record_subscription(SUBSCRIPTION, label="Billing")
+    record_subscription(SUBSCRIPTION, label="Billing")
     with added_to_feed() as entries:
         label_subscription(SUBSCRIPTION.subscription_id, "Billing")
         delete_subscription("sub_unknown")

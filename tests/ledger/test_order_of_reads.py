@@ -14,7 +14,6 @@ from dashboard.contract.audiences import Audience, AudienceVersion
 from dashboard.contract.pages import PageItem
 from dashboard.contract.resource import ListEnvelope
 from dashboard.contract.webhooks import WebhookSubscription
-from dashboard.ledger import recording
 from dashboard.ledger.models import (
     AudienceRecord,
     ListTotal,
@@ -23,6 +22,8 @@ from dashboard.ledger.models import (
     VersionRecord,
 )
 from dashboard.ledger.queries.pages import update_page_flags
+from dashboard.ledger.recording import record_audiences, record_page, record_pages, record_version
+from dashboard.ledger.subscriptions import record_subscription
 from dashboard.operations.checking import PublishTarget
 from dashboard.operations.publish_review import review_publish
 from tests.support import wire
@@ -34,6 +35,7 @@ from tests.support.interleaving import (
     before_transaction,
     begun,
     held_at,
+    is_anyone_waiting,
 )
 
 NOW = timezone.now()
@@ -43,31 +45,31 @@ LIVE_2 = wire.version(status="published", publishedAt="2026-11-25T10:00:02Z")
 Record = Callable[[datetime], None]
 
 
-def record_audience(**differs: Any) -> Record:
+def read_audience(**differs: Any) -> Record:
     audience = Audience.model_validate(wire.audience(**differs))
-    return lambda read_at: recording.record_audiences("page_1", [audience], read_at=read_at)
+    return lambda read_at: record_audiences("page_1", [audience], read_at=read_at)
 
 
-def record_page(**differs: Any) -> Record:
+def read_page(**differs: Any) -> Record:
     page = PageItem.model_validate(wire.page(**differs))
-    return lambda read_at: recording.record_page(page, read_at=read_at)
+    return lambda read_at: record_page(page, read_at=read_at)
 
 
-def record_total(total: int) -> Record:
+def read_total(total: int) -> Record:
     response = ListEnvelope[PageItem].model_validate(wire.envelope(totalCount=total))
-    return lambda read_at: recording.record_pages(response, read_at=read_at)
+    return lambda read_at: record_pages(response, read_at=read_at)
 
 
-def record_version(**differs: Any) -> Record:
+def read_version(**differs: Any) -> Record:
     version = AudienceVersion.model_validate(wire.version(**differs))
-    return lambda read_at: recording.record_version("page_1", version, read_at=read_at)
+    return lambda read_at: record_version("page_1", version, read_at=read_at)
 
 
-def record_subscription(**differs: Any) -> Record:
+def read_subscription(**differs: Any) -> Record:
     subscription = WebhookSubscription.model_validate(wire.subscription(**differs))
 
     def record(read_at: datetime) -> None:
-        recording.record_subscription(subscription, read_at=read_at)
+        record_subscription(subscription, read_at=read_at)
 
     return record
 
@@ -76,7 +78,7 @@ def live_number() -> int | None:
     return AudienceRecord.objects.get().live_version_number
 
 
-WENT_LIVE = record_audience(latestVersion=LIVE_2, publishedVersion=LIVE_2)
+WENT_LIVE = read_audience(latestVersion=LIVE_2, publishedVersion=LIVE_2)
 COMPARED = before_transaction()
 """The point where the older read is compared with the ledger but not yet written."""
 
@@ -95,41 +97,41 @@ class Race:
 
 RACES = {
     "live": Race(
-        record_audience(latestVersion=wire.version(status="queued")),
+        read_audience(latestVersion=wire.version(status="queued")),
         WENT_LIVE,
         live_number,
         2,
-        first=record_audience(),
+        first=read_audience(),
     ),
-    "new": Race(record_audience(), WENT_LIVE, live_number, 2),
+    "new": Race(read_audience(), WENT_LIVE, live_number, 2),
     "publish": Race(
-        record_version(status="queued"),
+        read_version(status="queued"),
         WENT_LIVE,
         lambda: AudienceRecord.objects.get().latest_status,
         "published",
-        first=record_audience(),
+        first=read_audience(),
     ),
     "version": Race(
-        record_audience(latestVersion=wire.version(status="processing")),
-        record_version(status="published"),
+        read_audience(latestVersion=wire.version(status="processing")),
+        read_version(status="published"),
         lambda: VersionRecord.objects.get(version_id="ver_2").status,
         "published",
-        first=record_audience(),
+        first=read_audience(),
     ),
     "page": Race(
-        record_page(status="draft"),
-        record_page(status="archived"),
+        read_page(status="draft"),
+        read_page(status="archived"),
         lambda: PageRecord.objects.get().status,
         "archived",
-        first=record_page(),
+        first=read_page(),
     ),
-    "total": Race(record_total(7), record_total(8), lambda: ListTotal.objects.get().total_count, 8),
+    "total": Race(read_total(7), read_total(8), lambda: ListTotal.objects.get().total_count, 8),
     "subscription": Race(
-        record_subscription(),
-        record_subscription(active=False),
+        read_subscription(),
+        read_subscription(active=False),
         lambda: SubscriptionRecord.objects.get().active,
         False,
-        first=record_subscription(),
+        first=read_subscription(),
     ),
 }
 
@@ -146,19 +148,19 @@ def test_an_older_read_never_overwrites_a_newer_one(race: Race) -> None:
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_a_state_that_came_back_is_recorded() -> None:
-    record_page(status="published")(FIRST)
+    read_page(status="published")(FIRST)
     point = before_statement("UPDATE", "ledger_pagerecord", "last_seen_at")
-    with held_at(point, record_page(status="published"), NEWER):
-        record_page(status="archived")(OLDER)
+    with held_at(point, read_page(status="published"), NEWER):
+        read_page(status="archived")(OLDER)
     assert PageRecord.objects.get().status == "published"
 
 
 @pytest.mark.django_db
 def test_an_overtaken_list_still_records_other_changes() -> None:
-    record_audience()(FIRST)
-    record_version(status="queued")(NEWER)
+    read_audience()(FIRST)
+    read_version(status="queued")(NEWER)
     for seconds, name in enumerate(["Renamed", "Renamed again"]):
-        record_audience(effectiveName=name)(OLDER + timedelta(seconds=seconds))
+        read_audience(effectiveName=name)(OLDER + timedelta(seconds=seconds))
         record = AudienceRecord.objects.get()
         assert (record.name, record.latest_status) == (name, "queued")
         assert VersionRecord.objects.get(version_id="ver_2").status == "queued"
@@ -166,16 +168,16 @@ def test_an_overtaken_list_still_records_other_changes() -> None:
 
 @pytest.mark.django_db
 def test_of_two_publishes_the_later_response_counts() -> None:
-    record_audience()(FIRST)
-    record_version(status="published")(NEWER)
-    record_version(status="queued")(OLDER)
+    read_audience()(FIRST)
+    read_version(status="published")(NEWER)
+    read_version(status="queued")(OLDER)
     assert AudienceRecord.objects.get().latest_status == "published"
 
 
 @pytest.mark.django_db
 def test_a_recent_state_is_not_overwritten() -> None:
-    for record in (record_page, record_audience):
-        name = {record_page: "name", record_audience: "effectiveName"}[record]
+    for record in (read_page, read_audience):
+        name = {read_page: "name", read_audience: "effectiveName"}[record]
         record(**{name: "New"})(NOW)
         record(**{name: "New"})(NOW + timedelta(seconds=3))
         record(**{name: "Old"})(NOW + timedelta(seconds=2))
@@ -184,22 +186,22 @@ def test_a_recent_state_is_not_overwritten() -> None:
 
 @pytest.mark.django_db
 def test_audiences_read_before_their_number_changed_are_read_again() -> None:
-    record_page(audiencesCount=1)(FIRST)
-    record_page(audiencesCount=2)(NEWER)
-    record_audience()(OLDER)
+    read_page(audiencesCount=1)(FIRST)
+    read_page(audiencesCount=2)(NEWER)
+    read_audience()(OLDER)
     assert PageRecord.objects.get().audiences_count_read is None
 
 
 @pytest.mark.django_db
 def test_a_slow_review_does_not_undo_a_later_read(fake_service: FakeService) -> None:
-    record_page(status="published")(FIRST)
+    read_page(status="published")(FIRST)
 
     def respond(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("/audiences"):
             return httpx.Response(200, json=wire.envelope(wire.audience()))
         if request.url.path.endswith("/messages"):
             return httpx.Response(404, json={})
-        record_page(status="archived")(timezone.now())
+        read_page(status="archived")(timezone.now())
         return httpx.Response(200, json=wire.page(status="published"))
 
     fake_service.answer = respond
@@ -210,12 +212,12 @@ def test_a_slow_review_does_not_undo_a_later_read(fake_service: FakeService) -> 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_page_flags_follow_two_concurrent_changes() -> None:
-    record_page()(FIRST)
+    read_page()(FIRST)
     not_live = {"latestVersion": wire.version(audienceId="aud_2"), "publishedVersion": None}
     both = [wire.audience(publishedVersion=None), wire.audience(audienceId="aud_2", **not_live)]
     audiences = [Audience.model_validate(audience) for audience in both]
-    recording.record_audiences("page_1", audiences, read_at=FIRST)
-    queued = record_version(audienceId="aud_2", status="queued")
+    record_audiences("page_1", audiences, read_at=FIRST)
+    queued = read_version(audienceId="aud_2", status="queued")
     # The first read has already computed the page's flags when the second computes them.
     with held_at(before_commit(), WENT_LIVE, OLDER):
         other = begun(before_statement("ledger_pagerecord"), queued, NEWER)
@@ -229,9 +231,9 @@ def test_page_flags_follow_two_concurrent_changes() -> None:
 def test_page_flags_are_locked_in_upsert_order() -> None:
     # In this order on disk, so that an unordered update would begin with page_2.
     for page_id in ("page_2", "page_1"):
-        record_page(pageId=page_id)(FIRST)
+        read_page(pageId=page_id)(FIRST)
     PageRecord.objects.update(any_live=True)
-    with held_at(before_commit(), record_page(pageId="page_1", name="New"), OLDER):
+    with held_at(before_commit(), read_page(pageId="page_1", name="New"), OLDER):
         flags = begun(before_statement("ledger_pagerecord"), update_page_flags)
         while not flags.done() and not is_anyone_waiting():
             pass
@@ -239,9 +241,3 @@ def test_page_flags_are_locked_in_upsert_order() -> None:
         with transaction.atomic():
             assert PageRecord.objects.select_for_update(nowait=True).get(page_id="page_2")
     assert flags.result(PATIENCE_S) == 2
-
-
-def is_anyone_waiting() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-        return bool(cursor.fetchone()[0])

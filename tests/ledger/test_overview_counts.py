@@ -7,11 +7,11 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from dashboard.ledger.models import Attempt, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.queries.overview import DayCount, count_audiences, count_operations_by_day
+from tests.support.queries import queries_of, sqlite_plan
 
 pytestmark = pytest.mark.django_db
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -50,12 +50,9 @@ def test_of_earlier_operations_only_unknown_ones_are_counted() -> None:
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="SQLite's own plan")
 def test_the_publish_of_a_version_is_found_by_ids() -> None:
-    with CaptureQueriesContext(connection) as queries:
-        count_audiences(datetime(2026, 2, 1, tzinfo=UTC), User.objects.create(username="vera"))
-    [counts] = [query["sql"] for query in queries if "went_live" in query["sql"]]
-    with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN QUERY PLAN {counts}")
-        plan = [row[-1] for row in cursor.fetchall()]
-    searches = [step for step in plan if "ledger_oper" in step]
+    vera = User.objects.create(username="vera")
+    queries = queries_of(lambda: count_audiences(datetime(2026, 2, 1, tzinfo=UTC), vera))
+    [counts] = [sql for sql in queries if "went_live" in sql]
+    searches = [step for step in sqlite_plan(counts) if "ledger_oper" in step]
     assert searches
     assert all("version_id=?" in step for step in searches)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from dashboard.contract.audiences import Audience, AudienceVersion
 from dashboard.contract.pages import PageItem
-from dashboard.ledger import recording
 from dashboard.ledger.models import AudienceRecord, PageRecord
 from dashboard.ledger.models.objects import FLAG_COLUMNS, IN_FLIGHT
 from dashboard.ledger.queries.audiences import rolled_back_by
@@ -19,6 +18,7 @@ from dashboard.ledger.queries.pages import (
     flag_column,
     update_page_flags,
 )
+from dashboard.ledger.recording import record_audiences, record_page, record_version
 from tests.support import wire
 
 pytestmark = pytest.mark.django_db
@@ -44,15 +44,15 @@ def record(kind: str, page_id: str, *seen: Any) -> None:
     """Record one read."""
     match kind, seen:
         case "page", ():
-            recording.record_page(PageItem.model_validate(wire.page(pageId=page_id)))
+            record_page(PageItem.model_validate(wire.page(pageId=page_id)))
         case "audience", (audience_id, latest, live):
             item = wire.audience(
                 audienceId=audience_id, latestVersion=latest, publishedVersion=live
             )
-            recording.record_audiences(page_id, [Audience.model_validate(item)])
+            record_audiences(page_id, [Audience.model_validate(item)])
         case "version", (audience_id, dict(version)):
             item = version | {"audienceId": audience_id}
-            recording.record_version(page_id, AudienceVersion.model_validate(item))
+            record_version(page_id, AudienceVersion.model_validate(item))
 
 
 def flags_of(page_id: str) -> set[str]:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,6 +25,7 @@ from dashboard.ledger.queries.pages import (
     update_page_flags,
 )
 from dashboard.texts import fold
+from tests.support.queries import queries_of, sqlite_plan
 
 pytestmark = pytest.mark.django_db
 DAY = datetime(2026, 11, 1, tzinfo=UTC)
@@ -211,14 +211,7 @@ only_sqlite = pytest.mark.skipif(
 
 def query_plans(act: Callable[[], object]) -> list[str]:
     """Return SQLite's plan for each query of an act."""
-    with CaptureQueriesContext(connection) as queries:
-        act()
-    explained = []
-    for query in queries:
-        with connection.cursor() as cursor:
-            cursor.execute(f"EXPLAIN QUERY PLAN {query['sql']}")
-            explained.append(" ".join(step[-1] for step in cursor.fetchall()))
-    return explained
+    return [" ".join(sqlite_plan(sql)) for sql in queries_of(act)]
 
 
 @only_sqlite

@@ -52,10 +52,9 @@ from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import ENDED, Release, ReleaseState
 from dashboard.releases.next_drafts import roll_back
 from dashboard.service.reading import read_audiences
-from tests.support.clock import Clock, stopped
+from tests.support.clock import Clock
 from tests.support.embedded_api_factories import make_audience, make_page, make_version
-from tests.support.fake_service import FakeService
-from tests.support.histories import raise_worker_errors, run_histories
+from tests.support.histories import ReleaseHistories
 from tests.support.html import response_text
 from tests.support.interleaving import Actor
 from tests.support.two_servers import TwoServers
@@ -311,11 +310,17 @@ class History(TwoServers):
 
     def __init__(self, seed: int, clock: Clock, user: User) -> None:
         super().__init__(seed, clock, user)
-        self.service = EmbeddedTransport()
+        self.service = self
+        self.embedded = EmbeddedTransport()
         self.ended_s: dict[Actor | None, float] = {}
         """When each reader recorded its response."""
 
     def run(self) -> None:
+        seconds = self.random.choice([0, 0, 5, 40])
+        with override_settings(EMBEDDED_API_QUEUE_S=seconds, EMBEDDED_API_PROCESSING_S=seconds):
+            self.take_steps()
+
+    def take_steps(self) -> None:
         """Take random steps, read once more, and check the ledger."""
         self.move_to(None)
         page = make_page(name=f"Page {next(serial)}")
@@ -375,9 +380,9 @@ class History(TwoServers):
         """Respond as the built-in service, and record what a publish from Pressroom changes."""
         request.headers["x-api-key"] = internal_key()
         if request.method == "GET":
-            return self.service.handle_request(request)
+            return self.embedded.handle_request(request)
         with self.published_by(json.loads(request.content)["operationKey"]):
-            return self.service.handle_request(request)
+            return self.embedded.handle_request(request)
 
     @contextmanager
     def published_by(self, operation_key: str) -> Iterator[None]:
@@ -494,29 +499,6 @@ EVENTS: tuple[Callable[[History], None], ...] = (
 @pytest.mark.usefixtures("_measured_by_the_test")
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_no_history_has_other_publications_than_were_seen(
-    paula: User,
-    fake_service: FakeService,
-    pytestconfig: pytest.Config,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    release_histories: ReleaseHistories,
 ) -> None:
-    clock = stopped(monkeypatch)
-
-    def run_history(seed: int) -> None:
-        Release.objects.all().delete()
-        cache.clear()
-        caplog.clear()
-        history = History(seed, clock, paula)
-        seconds = history.random.choice([0, 0, 5, 40])
-        fake_service.answer = history
-        try:
-            with override_settings(EMBEDDED_API_QUEUE_S=seconds, EMBEDDED_API_PROCESSING_S=seconds):
-                history.run()
-            raise_worker_errors(caplog)
-        except BaseException as error:
-            error.add_note("\n".join(history.events))
-            raise
-        finally:
-            history.end_all()
-
-    run_histories(run_history, count=500 if pytestconfig.getoption("exhaustive") else 12)
+    release_histories.run(History, exhaustive_count=500)

@@ -30,6 +30,14 @@ from dashboard.service.reading import read_audiences
 from tests.support import wire
 from tests.support.clock import Clock, stopped
 from tests.support.fake_service import FakeService
+from tests.support.interleaving import (
+    PATIENCE_S,
+    before_statement,
+    before_transaction,
+    begun,
+    held_at,
+    is_anyone_waiting,
+)
 from tests.support.many_audiences import Key, ManyAudiences
 
 MAY_BE_OURS = (Outcome.SENDING, Outcome.ACCEPTED, Outcome.UNKNOWN)
@@ -157,6 +165,23 @@ def test_a_rejection_corrects_the_read_that_overtook_it(
     go_live(service, 2)
     read_audiences("page_1")
     end(attempt, AttemptResult(Outcome.REJECTED))
+    assert listed() == [2]
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_a_rejection_corrects_the_read_at_the_same_moment(
+    service: ManyAudiences, paula: User
+) -> None:
+    read_audiences("page_1")
+    attempt = begin_publish(paula, service, 2)
+    go_live(service, 2)
+    recording = before_statement('INSERT INTO "ledger_publication"')
+    with held_at(recording, read_audiences, "page_1"):
+        rejection = begun(before_transaction(), end, attempt, AttemptResult(Outcome.REJECTED))
+        while not rejection.done() and not is_anyone_waiting():
+            pass
+    assert rejection.result(PATIENCE_S).outcome == Outcome.REJECTED
     assert listed() == [2]
 
 

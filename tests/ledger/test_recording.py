@@ -12,10 +12,11 @@ from django.utils import timezone
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.contract.pages import PageItem
 from dashboard.contract.webhooks import WebhookSubscription
-from dashboard.ledger import recording
 from dashboard.ledger.models import AudienceRecord, ListTotal, PageRecord, VersionRecord
 from dashboard.ledger.queries.audiences import audiences_last_known
 from dashboard.ledger.queries.pages import count_all_pages, pages_coverage
+from dashboard.ledger.recording import record_page, record_version
+from dashboard.ledger.subscriptions import record_subscription
 from tests.support import wire
 from tests.support.seeding import seed_audiences, seed_pages
 
@@ -213,7 +214,7 @@ def test_pages_are_counted_once_while_none_is_written(django_assert_num_queries:
 def test_a_new_or_changed_page_is_counted_at_once(page_id: str) -> None:
     seed_pages(*fifty_pages())
     count_all_pages()
-    recording.record_page(PageItem.model_validate(wire.page(pageId=page_id, status="draft")))
+    record_page(PageItem.model_validate(wire.page(pageId=page_id, status="draft")))
     tally, coverage = count_all_pages()
     assert tally.by_status([])["draft"] == 1
     assert tally.total() == coverage.recorded == PageRecord.objects.count()
@@ -226,27 +227,27 @@ def test_before_any_look_nothing_is_known_to_be_complete() -> None:
 
 def test_a_subscription_keeps_its_label_when_read_again() -> None:
     seen = WebhookSubscription.model_validate(wire.subscription())
-    recording.record_subscription(seen, label="CRM")
-    record = recording.record_subscription(seen.model_copy(update={"active": False}))
+    record_subscription(seen, label="CRM")
+    record = record_subscription(seen.model_copy(update={"active": False}))
     assert (record.label, record.active) == ("CRM", False)
     assert record.subscription.active is False
 
 
 def test_a_slow_subscription_read_undoes_nothing_newer() -> None:
     seen = WebhookSubscription.model_validate(wire.subscription())
-    recording.record_subscription(seen)
+    record_subscription(seen)
     read_at = timezone.now()
-    recording.record_subscription(seen.model_copy(update={"active": False}))
-    record = recording.record_subscription(seen, read_at=read_at)
+    record_subscription(seen.model_copy(update={"active": False}))
+    record = record_subscription(seen, read_at=read_at)
     assert record.active is False
-    record = recording.record_subscription(seen, read_at=timezone.now())
+    record = record_subscription(seen, read_at=timezone.now())
     assert record.active is True
 
 
 def test_the_answer_to_a_publish_moves_the_audience_along() -> None:
     seed_audiences(wire.audience())
     queued = AudienceVersion.model_validate(wire.version(status="queued"))
-    recording.record_version("page_1", queued)
+    record_version("page_1", queued)
     record = AudienceRecord.objects.get()
     assert record.latest_status == "queued"
     assert record.audience.latest_version == queued
@@ -256,7 +257,7 @@ def test_the_answer_to_a_publish_moves_the_audience_along() -> None:
 def test_an_older_version_leaves_the_audience_unchanged() -> None:
     seed_audiences(wire.audience())
     before = AudienceRecord.objects.get().digest
-    recording.record_version("page_1", AudienceVersion.model_validate(wire.live_version()))
+    record_version("page_1", AudienceVersion.model_validate(wire.live_version()))
     assert AudienceRecord.objects.get().digest == before
 
 
@@ -297,7 +298,7 @@ def test_a_publish_response_beats_an_earlier_read() -> None:
     seed_audiences(wire.audience())
     read_at = timezone.now()
     queued = AudienceVersion.model_validate(wire.version(status="queued"))
-    recording.record_version("page_1", queued)
+    record_version("page_1", queued)
     seed_audiences(wire.audience(), read_at=read_at)
     assert AudienceRecord.objects.get().latest_status == "queued"
     assert VersionRecord.objects.get(version_id="ver_2").status == "queued"

@@ -13,6 +13,8 @@ from dashboard.ledger.models.publications import PublicationReason
 MAX_ACTOR_NAME = 200
 """Maximum length in characters of a user's name; first and last name together may be longer. Each
 column of names has the name at that time, which outlives the account."""
+MAX_PROGRAM = 200
+"""Maximum length in characters of a token and a program, such as "by token nightly, curl"."""
 
 
 class OperationKind(models.TextChoices):
@@ -43,6 +45,8 @@ class Operation(models.Model):
 
     actor = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
     actor_name = models.CharField(max_length=MAX_ACTOR_NAME)
+    by_program = models.CharField(max_length=MAX_PROGRAM, blank=True, default="", db_default="")
+    """The token and the program by which the actor requested it; "" if they did so themselves."""
 
     page_id = models.TextField(blank=True)
     audience_id = models.TextField(blank=True)

@@ -63,13 +63,13 @@ class AudienceFilters:
     agents: tuple[str, ...] = ()
     """`yes`, `no` or NOT_GIVEN."""
     assignees: tuple[str, ...] = ()
-    """Usernames, or NOT_GIVEN for audiences without an assignee."""
+    """Usernames; empty for audiences without an assignee."""
 
     @property
     def arguments(self) -> tuple[list[str], ...]:
         """The filters as stored: words, pages, assignees, and one list for each of COLUMNS."""
-        assignees = stored_values(self.assignees)
-        return fold(self.words).split(), list(self.pages), assignees, *self.chosen
+        words = fold(self.words).split()
+        return words, list(self.pages), list(self.assignees), *self.chosen
 
     @property
     def chosen(self) -> tuple[list[str], ...]:
@@ -98,11 +98,13 @@ class AudienceTally:
         `with_own` applies the column's own filter, too.
         """
         place, sums = COLUMNS.index(column), Counter[str]()
+        chosen = [
+            (at, values)
+            for at, values in enumerate(filters.chosen)
+            if values and (with_own or at != place)
+        ]
         for key, count in self.counts.items():
-            if all(
-                not chosen or key[at] in chosen or (at == place and not with_own)
-                for at, chosen in enumerate(filters.chosen)
-            ):
+            if all(key[at] in values for at, values in chosen):
                 sums[key[place] or NOT_GIVEN] += count
         return dict(sums)
 
@@ -169,9 +171,16 @@ def tally_audiences(filters: AudienceFilters) -> AudienceTally:
     Only the filters for words, pages and assignees apply.
     """
     words, pages, assignees, *_ = filters.arguments
-    matching = _matching(words, pages, assignees, (), (), ()).order_by().values(*COLUMNS)
-    rows = matching.annotate(count=Count("*")).values_list(*COLUMNS, "count")
+    rows = _counts.rows(words, pages, assignees)
     return AudienceTally({(live, latest, agent): count for live, latest, agent, count in rows})
+
+
+@compiled(tuple)
+def _counts(
+    words: Sequence[str], pages: Sequence[str], assignees: Sequence[str]
+) -> "QuerySet[AudienceRecord, Any]":
+    matching = _matching(words, pages, assignees, (), (), ()).order_by()
+    return matching.values_list(*COLUMNS).annotate(count=Count("*"))
 
 
 def page_options(words: str, chosen: Sequence[str]) -> list[tuple[str, str]]:

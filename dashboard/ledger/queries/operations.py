@@ -238,7 +238,7 @@ def with_publications(operations: QuerySet[Operation]) -> QuerySet[Operation]:
     )
 
 
-class Became(NamedTuple):
+class PublicationColumns(NamedTuple):
     operation_key: str
     live_from: datetime | None
     live_until: datetime | None
@@ -248,17 +248,17 @@ class Became(NamedTuple):
 
 
 # Compiling it takes a fifth of the overview's time.
-@compiled(Became._make)
-def _became(keys: list[str]) -> "QuerySet[Operation, Any]":
+@compiled(PublicationColumns._make)
+def _publication_columns(keys: list[str]) -> "QuerySet[Operation, Any]":
     operations = with_publications(Operation.objects.filter(operation_key__in=keys))
-    return operations.values_list(*Became._fields)
+    return operations.values_list(*PublicationColumns._fields)
 
 
 def list_recent(limit: int) -> list[Operation]:
     """Return the newest operations with their attempts and the columns of `with_publications`."""
     operations = list(find_operations().prefetch_related("attempts")[:limit])
-    became = _became.rows([operation.operation_key for operation in operations])
-    by_key = {row.operation_key: row._asdict() for row in became}
+    rows = _publication_columns.rows([operation.operation_key for operation in operations])
+    by_key = {row.operation_key: row._asdict() for row in rows}
     for operation in operations:
         vars(operation).update(by_key[operation.operation_key])
     return operations
