@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import models
 
-from dashboard.ledger.models.operations import MAX_ACTOR_NAME
+from dashboard.ledger.models.operations import MAX_ACTOR_NAME, MAX_PROGRAM
 
 MAX_NOTE = 2000
 """Maximum length of a note in characters."""
@@ -99,7 +99,7 @@ class ApprovalRequest(models.Model):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
     requested_by_name = models.CharField(max_length=MAX_ACTOR_NAME)
-    by_program = models.CharField(max_length=200, blank=True)
+    by_program = models.CharField(max_length=MAX_PROGRAM, blank=True)
     """Token and program that made the request for them, such as `by token nightly (agent),
     Claude`."""
     requested_at = models.DateTimeField()

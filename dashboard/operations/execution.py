@@ -23,11 +23,11 @@ from dashboard.contract.audiences import AudienceVersion
 from dashboard.contract.pages import Page, PageRequest
 from dashboard.contract.webhooks import SubscriptionPatch, WebhookSubscription
 from dashboard.contract.wire import WireModel
-from dashboard.ledger import recording
 from dashboard.ledger.models import Attempt, Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import AttemptResult, end
 from dashboard.ledger.queries.operations import operation_by_key
+from dashboard.ledger.recording import record_page, record_version
 from dashboard.observability.metrics import count_attempt
 from dashboard.observability.request_context import set_unsettled_operation, tolerate_write_errors
 from dashboard.service.client import capture_call_reports, publishing_client
@@ -93,9 +93,9 @@ def send(operation: Operation, attempt: Attempt) -> ExecutionResult:
     with tolerate_write_errors():
         match response:
             case AudienceVersion():
-                recording.record_version(operation.page_id, response, read_at=began_at)
+                record_version(operation.page_id, response, read_at=began_at)
             case Page():
-                recording.record_page(response, read_at=began_at)
+                record_page(response, read_at=began_at)
             case WebhookSubscription():
                 record_if_listed(operation.subscription_id, response, read_at=began_at)
     return ExecutionResult(operation, response, None)

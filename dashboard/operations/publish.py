@@ -1,5 +1,7 @@
 """Publish a version: validate the form, and record the operation."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
@@ -44,11 +46,12 @@ def begin_publish(
     clearance: Clearance = NO_CLEARANCE,
     reason: PublicationReason = PublicationReason.PUBLISH,
     note: str = "",
+    by_program: str = "",
 ) -> tuple[Operation, Attempt | None]:
     """Record the publish of a version; the attempt is None if its key is already recorded.
 
     `version` and `live` are as read just before, for later comparison. If the version was live
-    earlier than `live`, the operation is a rollback. `note` is what a person typed.
+    earlier than `live`, the operation is a rollback. `note` and `by_program` are as in `begin`.
     """
     rolled_back = live if is_rollback(version, live) else None
     return begin(
@@ -67,6 +70,7 @@ def begin_publish(
         clearance=clearance,
         reason=PublicationReason.ROLLBACK if rolled_back else reason,
         note=note,
+        by_program=by_program,
     )
 
 
@@ -81,7 +85,7 @@ def begin_reviewed_publish(
 
     Raises OvertakenError.
     """
-    with transaction.atomic():
+    with audience_locked(review.target):
         if is_other_published_since(review.target, review.reading.as_of):
             raise OvertakenError
         return begin_publish(
@@ -109,20 +113,22 @@ def publish_reviewed(
 def is_other_published_since(target: PublishTarget, since: datetime | None) -> bool:
     """Return whether another version of the audience was published since it was read.
 
-    Call this in the transaction that records a publish: it locks the audience, so that the second
-    of two simultaneous publishes sees the first.
+    Record the publish in the same `audience_locked`, so that the second of two sees the first.
     """
-    lock_audience(target)
     publishes = publishes_of(target.page_id, target.audience_id).filter(requested_at__gte=since)
     others = publishes.exclude(version_id=target.version_id)
     return others.filter(outcome__in=(*OPEN, Outcome.ACCEPTED)).exists()
 
 
-def lock_audience(target: PublishTarget) -> None:
+@contextmanager
+def audience_locked(target: PublishTarget) -> Iterator[None]:
+    """Lock the audience in a transaction."""
     audiences = AudienceRecord.objects.select_for_update().filter(
         page_id=target.page_id, audience_id=target.audience_id
     )
-    list(audiences.values_list("pk"))
+    with transaction.atomic():
+        list(audiences.values_list("pk"))
+        yield
 
 
 def record_not_sent(review: PublishReview, *, actor: User) -> Operation:

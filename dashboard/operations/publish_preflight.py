@@ -291,6 +291,6 @@ def _conversation_findings(
 
 
 def _content_findings(audience: Audience, page: PageItem) -> Iterator[Finding]:
-    for finding in page_findings(PageContent.of(page, audience)):
+    for finding in page_findings(PageContent(page, audience)):
         if finding.is_serious:
             yield Finding(Severity.NOTE, f"{finding.headline}.", finding.detail, "preview")

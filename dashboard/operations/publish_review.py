@@ -16,12 +16,12 @@ from dashboard.client import APIError, NotFoundError
 from dashboard.contract.audiences import Audience, AudienceVersion, text_of
 from dashboard.contract.conversations import Conversation
 from dashboard.contract.pages import PageItem, PageStatus
-from dashboard.ledger import recording
 from dashboard.ledger.models import Operation, Publication
 from dashboard.ledger.operations import OPEN, publish_key
 from dashboard.ledger.queries.audiences import live_publication, rolled_back_by
 from dashboard.ledger.queries.operations import publishes_of
 from dashboard.ledger.queries.pages import page_last_known
+from dashboard.ledger.recording import record_page
 from dashboard.ledger.states import version_state
 from dashboard.observability.request_context import tolerate_write_errors
 from dashboard.operations.checking import PublishTarget, VersionSnapshot, snapshot_version
@@ -257,7 +257,7 @@ def read_and_record_page(
             problem = str(error)
         else:
             with tolerate_write_errors():
-                recording.record_page(page, read_at=read_at)
+                record_page(page, read_at=read_at)
             return PageReading(page)
     record = page_last_known(page_id)
     return PageReading(record.page if record else None, problem)

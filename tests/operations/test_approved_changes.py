@@ -11,13 +11,10 @@ from django.contrib.auth.models import User
 from dashboard.approvals import changes
 from dashboard.approvals.models import ApprovalRequest, ApprovalRule, RequestState
 from dashboard.approvals.requests import ApprovalError
-from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.ledger.models import Operation, SubscriptionRecord
 from dashboard.ledger.models.operations import Outcome
-from dashboard.ledger.recording import record_subscription
 from dashboard.operations import approved_changes
 from tests.conftest import person
-from tests.support.fake_service import FakeService
 from tests.support.interleaving import before_transaction, held_at
 from tests.support.seeding import seed_rule
 from tests.support.webhook_service import WebhookService, shows
@@ -40,14 +37,6 @@ def rule(db: None) -> ApprovalRule:
 
 
 @pytest.fixture
-def service(fake_service: FakeService) -> WebhookService:
-    """A service with one subscription, which is recorded."""
-    fake_service.answer = service = WebhookService()
-    record_subscription(WebhookSubscription.model_validate(service.held), label="CRM")
-    return service
-
-
-@pytest.fixture
 def alan(db: None) -> User:
     """Alan, another administrator."""
     return person("alan", "Administrators")
@@ -67,46 +56,46 @@ def approve(approval: ApprovalRequest, user: User) -> Operation | None:
 
 
 def test_a_second_press_does_not_void_the_first(
-    service: WebhookService, ada: User, alan: User
+    webhooks: WebhookService, ada: User, alan: User
 ) -> None:
     approval = ask(ada)
     ApprovalRequest.objects.update(state=RequestState.APPROVED, decided_by=alan)
     first, second = (ApprovalRequest.objects.get() for _ in range(2))
 
-    def sent_meanwhile(service: WebhookService, http_request: httpx.Request) -> httpx.Response:
-        service.reading = shows
+    def sent_meanwhile(webhooks: WebhookService, http_request: httpx.Request) -> httpx.Response:
+        webhooks.reading = shows
         approved_changes.send_approved(first)
-        return shows(service, http_request)
+        return shows(webhooks, http_request)
 
-    service.reading = sent_meanwhile
+    webhooks.reading = sent_meanwhile
     operation = approved_changes.send_approved(second)
     assert operation
-    assert service.changes == [NEW_URL]
+    assert webhooks.changes == [NEW_URL]
     approval.refresh_from_db()
     assert approval.state == RequestState.APPROVED
 
 
-def test_nothing_is_sent_before(service: WebhookService, ada: User) -> None:
+def test_nothing_is_sent_before(webhooks: WebhookService, ada: User) -> None:
     approval = ask(ada)
     with pytest.raises(ApprovalError, match="needs the approval"):
         approved_changes.send_approved(approval)
-    assert service.changes == []
+    assert webhooks.changes == []
 
 
-def test_a_declined_change_is_not_sent(service: WebhookService, ada: User, alan: User) -> None:
+def test_a_declined_change_is_not_sent(webhooks: WebhookService, ada: User, alan: User) -> None:
     approval = ask(ada)
     changes.decline_change(approval, alan, note="Not this one", displayed_digest=approval.digest)
     with pytest.raises(ApprovalError, match="alan declined it"):
         approve(approval, alan)
-    assert service.changes == []
+    assert webhooks.changes == []
 
 
-def test_a_withdrawn_change_is_not_sent(service: WebhookService, ada: User, alan: User) -> None:
+def test_a_withdrawn_change_is_not_sent(webhooks: WebhookService, ada: User, alan: User) -> None:
     approval = ask(ada)
     changes.withdraw_change(approval, "ada")
     with pytest.raises(ApprovalError, match="ada withdrew the request"):
         approve(approval, alan)
-    assert service.changes == []
+    assert webhooks.changes == []
 
 
 def test_a_requester_without_permission_gets_no_approval(paula: User) -> None:
@@ -126,7 +115,7 @@ def test_two_presses_at_once_make_one_request(paula: User) -> None:
 
 
 def test_an_approved_body_can_not_be_exchanged(
-    service: WebhookService, ada: User, alan: User
+    webhooks: WebhookService, ada: User, alan: User
 ) -> None:
     approval = ask(ada)
     approval.subject["body"] = {"url": "https://evil.example"}
@@ -134,4 +123,4 @@ def test_an_approved_body_can_not_be_exchanged(
     operation = approve(approval, alan)
     assert operation
     assert operation.outcome == Outcome.NOT_SENT
-    assert service.changes == []
+    assert webhooks.changes == []

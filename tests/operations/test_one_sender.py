@@ -28,7 +28,7 @@ from dashboard.client import client as client_module
 from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.ledger.models import Attempt, SubscriptionRecord
 from dashboard.ledger.operations import end
-from dashboard.ledger.recording import record_subscription
+from dashboard.ledger.subscriptions import record_subscription
 from dashboard.operations import approved_changes
 from dashboard.operations.checking import PublishTarget
 from dashboard.operations.execution import attempt_result_for
@@ -71,7 +71,7 @@ class Service(PublishingAudiences):
 
 
 @dataclass
-class World:
+class Scenario:
     """A service, a user with every permission, and the rule, which a path turns on halfway."""
 
     service: Service
@@ -99,91 +99,93 @@ class World:
         return data
 
 
-def publish_now(world: World) -> None:
-    [(page_id, audience_id)] = world.service.add()
+def publish_now(scenario: Scenario) -> None:
+    [(page_id, audience_id)] = scenario.service.add()
     address = f"/pages/{page_id}/audiences/{audience_id}/versions/ver_{audience_id}_2/publish/"
-    form = world.form(address)
-    world.turn_on()
-    world.client.post(address, form)
+    form = scenario.form(address)
+    scenario.turn_on()
+    scenario.client.post(address, form)
 
 
-def roll_back(world: World) -> None:
-    [key] = world.service.add()
+def roll_back(scenario: Scenario) -> None:
+    [key] = scenario.service.add()
     page_id, audience_id = key
     read_audience(page_id, audience_id)
-    world.service.go_live(key, f"ver_{audience_id}_2")
+    scenario.service.go_live(key, f"ver_{audience_id}_2")
     address = f"/pages/{page_id}/audiences/{audience_id}/versions/ver_{audience_id}_1/rollback/"
-    form = world.form(address)
-    world.turn_on()
-    world.client.post(address, form)
+    form = scenario.form(address)
+    scenario.turn_on()
+    scenario.client.post(address, form)
 
 
-def run_a_release(world: World) -> None:
-    release = checked_release(world.service.add(), world.user)
-    decide(release, world.user)
-    world.turn_on()
+def run_a_release(scenario: Scenario) -> None:
+    release = checked_release(scenario.service.add(), scenario.user)
+    decide(release, scenario.user)
+    scenario.turn_on()
     run_pending("worker")
 
 
-def send_again(world: World) -> None:
-    [(page_id, audience_id)] = world.service.add()
+def send_again(scenario: Scenario) -> None:
+    [(page_id, audience_id)] = scenario.service.add()
     operation, attempt = begin_publish(
         PublishTarget(page_id, audience_id, f"ver_{audience_id}_2"),
         operation_key="key",
         version=None,
         live=None,
         audience_name="",
-        actor=world.user,
+        actor=scenario.user,
     )
     assert attempt
     operation = end(attempt, attempt_result_for(NoResponseError("Silent")))
-    world.turn_on()
-    resend(operation, actor=world.user)
+    scenario.turn_on()
+    resend(operation, actor=scenario.user)
 
 
-def edit_a_webhook(world: World) -> None:
-    form = world.form("/webhooks/whs_1/", after="data-edit>") | {"url": "https://hooks.example/v2"}
+def edit_a_webhook(scenario: Scenario) -> None:
+    form = scenario.form("/webhooks/whs_1/", after="data-edit>") | {
+        "url": "https://hooks.example/v2"
+    }
     form |= {"shown": json.dumps({"url": form["url"]}), "operation_key": str(uuid4())}
-    world.turn_on()
-    world.client.post("/webhooks/whs_1/", form)
+    scenario.turn_on()
+    scenario.client.post("/webhooks/whs_1/", form)
 
 
-def switch_a_webhook(world: World) -> None:
-    active = "off" if world.service.webhooks.held["active"] else "on"
+def switch_a_webhook(scenario: Scenario) -> None:
+    active = "off" if scenario.service.webhooks.held["active"] else "on"
     data = {"active": active, "confirmed": "1", "operation_key": str(uuid4())}
-    world.turn_on()
-    world.client.post("/webhooks/whs_1/active/", data)
+    scenario.turn_on()
+    scenario.client.post("/webhooks/whs_1/active/", data)
 
 
 NEW_PAGE = {"name": "Spring", "brandId": "brand_1", "pageContext": "For carriers."}
 WHOLE_PAGE = NEW_PAGE | {"actions": [], "actionCardWidgets": [], "scripts": []}
 
 
-def create_a_page(world: World) -> None:
-    form = world.form("/pages/new/") | NEW_PAGE | {"pageType": "outbound"}
-    world.turn_on()
-    world.client.post("/pages/new/", form)
+def create_a_page(scenario: Scenario) -> None:
+    form = scenario.form("/pages/new/") | NEW_PAGE | {"pageType": "outbound"}
+    scenario.turn_on()
+    scenario.client.post("/pages/new/", form)
 
 
-def send_a_requested_update(world: World) -> None:
+def send_a_requested_update(scenario: Scenario) -> None:
     record = SubscriptionRecord.objects.get()
     body = {"url": "https://hooks.example/v2"}
     approval = changes.request_update(
-        record, body, operation_key=str(uuid4()), note="", user=world.user
+        record, body, operation_key=str(uuid4()), note="", user=scenario.user
     )
-    world.turn_on()
-    approved_changes.send_approved(world.approved(approval))
+    scenario.turn_on()
+    approved_changes.send_approved(scenario.approved(approval))
 
 
-def send_a_requested_page(world: World) -> None:
+def send_a_requested_page(scenario: Scenario) -> None:
     approval = changes.request_page(
-        WHOLE_PAGE, operation_key=str(uuid4()), note="", user=world.user
+        WHOLE_PAGE, operation_key=str(uuid4()), note="", user=scenario.user
     )
-    world.turn_on()
-    approved_changes.send_approved(world.approved(approval))
+    scenario.turn_on()
+    approved_changes.send_approved(scenario.approved(approval))
 
 
-PATHS: dict[str, Callable[[World], None]] = {
+PATHS: dict[str, Callable[[Scenario], None]] = {
     "dashboard.operations.publish.publish_reviewed": publish_now,
     "dashboard.operations.publish.publish_reviewed rollback": roll_back,
     "dashboard.web.webhooks.edit_views._save": edit_a_webhook,
@@ -198,12 +200,12 @@ PATHS: dict[str, Callable[[World], None]] = {
 
 
 @pytest.fixture
-def world(fake_service: FakeService, ada: User) -> World:
+def scenario(fake_service: FakeService, ada: User) -> Scenario:
     """Ada has every permission, but no approval."""
     ada.groups.add(Group.objects.get(name="Publishers"))
     fake_service.answer = service = Service()
     record_subscription(WebhookSubscription.model_validate(service.webhooks.held), label="CRM")
-    return World(service, ada, logged_in(ada), approver=ada, turn_on=turn_on)
+    return Scenario(service, ada, logged_in(ada), approver=ada, turn_on=turn_on)
 
 
 def turn_on() -> None:
@@ -312,29 +314,29 @@ def test_every_caller_of_send_is_tested() -> None:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_without_an_approval_nothing_is_sent(world: World, path: str) -> None:
-    PATHS[path](world)
-    assert world.service.changes == 0
+def test_without_an_approval_nothing_is_sent(scenario: Scenario, path: str) -> None:
+    PATHS[path](scenario)
+    assert scenario.service.changes == 0
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_without_the_right_nothing_is_sent(world: World, path: str) -> None:
+def test_without_the_right_nothing_is_sent(scenario: Scenario, path: str) -> None:
     def lose_right(execute: Callable[..., Any], sql: str, *arguments: Any) -> Any:
         if sql.startswith("INSERT") and "ledger_attempt" in sql:
-            world.user.groups.clear()
+            scenario.user.groups.clear()
         return execute(sql, *arguments)
 
-    world.turn_on = lambda: None
-    world.approver = person("peter", "Publishers", "Administrators")
+    scenario.turn_on = lambda: None
+    scenario.approver = person("peter", "Publishers", "Administrators")
     with connection.execute_wrapper(lose_right):
-        PATHS[path](world)
-    assert world.service.changes == 0
+        PATHS[path](scenario)
+    assert scenario.service.changes == 0
     assert Attempt.objects.filter(message__startswith="ada may no longer").exists()
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_without_the_rule_one_change_is_sent(world: World, path: str) -> None:
-    world.turn_on = lambda: None
-    world.approver = person("peter", "Publishers", "Administrators")
-    PATHS[path](world)
-    assert world.service.changes == 1
+def test_without_the_rule_one_change_is_sent(scenario: Scenario, path: str) -> None:
+    scenario.turn_on = lambda: None
+    scenario.approver = person("peter", "Publishers", "Administrators")
+    PATHS[path](scenario)
+    assert scenario.service.changes == 1

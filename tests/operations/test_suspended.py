@@ -8,8 +8,7 @@ from dashboard.ledger.models.operations import Outcome
 from dashboard.operations.checking import PublishTarget
 from dashboard.operations.execution import TOO_LATE, send
 from dashboard.operations.publish import begin_publish
-from tests.support.clock import stopped
-from tests.support.fake_service import FakeService
+from tests.support.clock import Clock
 from tests.support.release_service import PublishingAudiences
 
 pytestmark = pytest.mark.django_db
@@ -17,14 +16,12 @@ pytestmark = pytest.mark.django_db
 
 @pytest.mark.parametrize(("late_s", "outcome"), [(0, Outcome.ACCEPTED), (1, Outcome.NOT_SENT)])
 def test_what_was_recorded_too_long_ago_is_not_sent(
-    fake_service: FakeService,
+    service: PublishingAudiences,
     paula: User,
-    monkeypatch: pytest.MonkeyPatch,
+    clock: Clock,
     late_s: int,
     outcome: Outcome,
 ) -> None:
-    clock = stopped(monkeypatch)
-    fake_service.answer = service = PublishingAudiences()
     [(page_id, audience_id)] = service.add()
     target = PublishTarget(page_id, audience_id, f"ver_{audience_id}_2")
     operation, attempt = begin_publish(
