@@ -59,8 +59,8 @@ def request_approval(
     """Ask another person to approve a release, or the rest of a held one; return the request.
 
     The request has the release's note. Once approved, the release is published at `moment`, or at
-    once. The new request voids an earlier request or approval. `entered_count`, `displayed_digest`
-    and `publishes_others` are as in `decisions.publish`.
+    once. The new request voids an earlier request or approval. `entered_count`, `displayed_digest`,
+    `publishes_others` and `by_program` are as in `decisions.publish`.
     """
     with decide(release, ReleaseState.DRAFT, ReleaseState.SCHEDULED, ReleaseState.HELD):
         if moment:
@@ -70,14 +70,14 @@ def request_approval(
         void_for_plan(release, plan, f"{actor_name(user)} requested another approval.")
         save(
             release,
-            **decided_by(user),
+            **decided_by(user, by_program),
             **(scheduled_for(moment) if moment else NO_SCHEDULE),
             state=ReleaseState.WAITING_FOR_APPROVAL,
             emergency_reason="",
             publishes_others=publishes_others,
             needs_check=False,
         )
-        approval = request_for(release, user, by_program)
+        approval = request_for(release, user)
         save(release, approval=approval)
         save(release, wake_at=waiting_until(release))
     return approval
@@ -136,7 +136,7 @@ def publish_own(
     """Publish a release from the user's own request, if no rule needs another person.
 
     `displayed_digest` is the digest of the request on the page. `entered_count` is as in
-    `decisions.publish`.
+    `decisions.publish`. The program that requested it is still named.
     """
     with _decision(approval) as release:
         if approval.requested_by != user or needs_approval(release):
@@ -145,7 +145,8 @@ def publish_own(
             raise ApprovalError("This isn’t the request that you opened. Review it again.")
         end_request(approval, RequestState.WITHDRAWN, f"{actor_name(user)} published it.")
         make_draft(release)
-        publish(release, user, entered_count, board_digest(release))
+        digest, by_program = board_digest(release), approval.by_program
+        publish(release, user, entered_count, digest, by_program=by_program)
 
 
 def withdraw(approval: ApprovalRequest, user: User) -> None:

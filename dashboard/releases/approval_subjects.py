@@ -52,8 +52,8 @@ def subject_of(release: Release, plan: Plan | None = None) -> dict[str, Any]:
     }
 
 
-def request_for(release: Release, user: User, by_program: str = "") -> ApprovalRequest:
-    """Record a request to approve a locked release as it is planned now.
+def request_for(release: Release, user: User) -> ApprovalRequest:
+    """Record a request of its owner to approve a locked release as it is planned now.
 
     Raises ApprovalError if its note is too long.
     """
@@ -63,7 +63,7 @@ def request_for(release: Release, user: User, by_program: str = "") -> ApprovalR
         subject=subject_of(release),
         note=release.note,
         user=user,
-        by_program=by_program,
+        by_program=release.by_program,
     )
 
 

@@ -45,7 +45,7 @@ from dashboard.review.decisions import rejections
 from dashboard.review.verdicts import verdicts_of
 from dashboard.service.client import Result, publishing_client, run_concurrently
 from dashboard.service.reading import ReadResult, find_audience, read_audiences
-from dashboard.text_diff import compare_texts
+from dashboard.text_diff import count_changes
 from dashboard.work.claims import Claim
 
 T = TypeVar("T")
@@ -302,6 +302,5 @@ def review_columns(item: ReleaseItem, review: ItemReview) -> dict[str, Any]:
     texts = text_of(live), text_of(version)
     # Both texts may be as counted before.
     if not item.digest or texts != (text_of(item.live_version), text_of(item.version)):
-        difference = compare_texts(*texts)
-        columns |= {"words_added": difference.added, "words_removed": difference.removed}
+        columns["words_added"], columns["words_removed"] = count_changes(*texts)
     return columns

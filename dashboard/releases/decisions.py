@@ -4,6 +4,7 @@ Each is one transaction. Of two simultaneous decisions only one succeeds. The ot
 ReleaseError, like any decision that the state doesn't allow. The caller checks permissions.
 """
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -58,6 +59,7 @@ def publish(
     *,
     publishes_others: bool = False,
     emergency_reason: str | None = None,
+    by_program: str = "",
 ) -> None:
     """Have a worker check a draft, scheduled or held release again, and send what waits.
 
@@ -65,13 +67,14 @@ def publish(
     `board_digest` of the page on which the user decided. Blocked items become held and don't
     count. With `publishes_others`, items that pass the check are sent even if others are held.
     `emergency_reason` is an administrator's reason for publishing without a required approval.
+    `by_program` names the token and the program that the user decided by.
     """
     startable = (ReleaseState.DRAFT, ReleaseState.SCHEDULED, ReleaseState.HELD)
     with decide(release, *startable):
         confirm(release, entered_count, displayed_digest)
         save(
             release,
-            **decided_by(user),
+            **decided_by(user, by_program),
             **_cleared(release, user, Plan(None, publishes_others), emergency_reason),
             **NO_SCHEDULE,
             **running_from_now(release),
@@ -187,17 +190,17 @@ def stop(release: Release, user: User) -> None:
         save(release, **changed)
 
 
-def cancel(release: Release, user: User) -> None:
+def cancel(release: Release, user: User, by_program: str = "") -> None:
     """Cancel the unsent items of a release that isn't running.
 
     The release becomes finished if something was sent, else canceled. Versions in progress are
     still followed.
     """
     with decide(release, *_CANCELABLE):
-        canceled = f"{actor_name(user)} canceled the release."
-        end_request(release.approval, RequestState.WITHDRAWN, canceled)
+        act = f"{actor_name(user)} canceled the release"
+        reason = f"{act} {by_program}".rstrip() + "."
+        end_request(release.approval, RequestState.WITHDRAWN, reason)
         unsent = release.items.filter(state__in=LEFT_TO_SEND)
-        reason = f"Canceled by {actor_name(user)}."
         unsent.update(state=ItemState.CANCELED, reason=reason, settled_at=clock.now())
         _end(release)
 
@@ -251,22 +254,29 @@ def skip_live(held: QuerySet[ReleaseItem]) -> None:
                 _end(release)
 
 
+def number_to_type(items: Iterable[ReleaseItem]) -> int | None:
+    """Return the number of versions to be sent if a user must type it, else None."""
+    waiting = (item for item in items if item.state == ItemState.WAITING)
+    sendable = [item for item in waiting if not blocked(item)]
+    has_risk = any(risks(item) for item in sendable)
+    return len(sendable) if has_risk or len(sendable) > MAX_UNTYPED else None
+
+
 def confirm(release: Release, entered_count: str, displayed_digest: str) -> None:
     """Hold the blocked items. Raises ReleaseError if the rest may not be sent as confirmed."""
     items = list(light_items(release))
     waiting = [item for item in items if item.state == ItemState.WAITING]
-    sendable = [item for item in waiting if not blocked(item)]
     if not items:
         raise ReleaseError("This release is empty. Add at least one version.")
     if any(not item.digest for item in waiting):
         raise ReleaseError("The first check hasn’t finished. Publish when it’s done.")
-    if not sendable:
+    if all(map(blocked, waiting)):
         raise ReleaseError("No version of this release can be sent: they are blocked or held.")
     if displayed_digest != board_digest(release, items):
         raise ReleaseError("Something changed since you opened this page. Review it again.")
-    has_risk = any(risks(item) for item in sendable)
-    if (has_risk or len(sendable) > MAX_UNTYPED) and entered_count.strip() != str(len(sendable)):
-        sentence = f"Not confirmed. Review the warnings, then type {len(sendable)}."
+    number = number_to_type(items)
+    if number and entered_count.strip() != str(number):
+        sentence = f"Not confirmed. Review the warnings, then type {number}."
         raise ReleaseError(sentence, field="typed")
     for item in waiting:
         if blocked(item):
@@ -329,11 +339,12 @@ def _end(release: Release) -> None:
 NO_SCHEDULE = {"due_at": None, "time_zone": "", "due_as_typed": ""}
 
 
-def decided_by(user: User) -> dict[str, Any]:
+def decided_by(user: User, by_program: str = "") -> dict[str, Any]:
     """Return the columns that record who decided, and clear an earlier stop or pause."""
     return {
         "owner": user,
         "owner_name": actor_name(user),
+        "by_program": by_program,
         "decided_at": clock.now(),
         "stop_requested_at": None,
         "stop_requested_by_name": "",

@@ -89,6 +89,7 @@ def create_draft(
         "is_provisional": is_provisional,
         "created_at": now,
         "created_by_name": actor_name(user),
+        "created_by_program": by_program,
         "owner": user,
         "owner_name": actor_name(user),
         "by_program": by_program,
@@ -267,11 +268,19 @@ def _removed() -> ReleaseError:
 
 
 def valid_texts(name: str, note: str) -> tuple[str, str]:
-    name, note = " ".join(name.split()), note.strip()
-    for field, text, limit in (("name", name, MAX_NAME), ("note", note, MAX_NOTE)):
-        if problem := storage_problem(field, text, limit):
-            raise ReleaseError(problem, field=field)
-    return name, note
+    """Return them without spaces around; raises ReleaseError with the first of their problems."""
+    for field, problem in text_problems(name, note).items():
+        raise ReleaseError(problem, field=field)
+    return " ".join(name.split()), note.strip()
+
+
+def text_problems(name: str, note: str) -> dict[str, str]:
+    """Return what is wrong with the name and the note of a release, by field."""
+    texts = {"name": (" ".join(name.split()), MAX_NAME), "note": (note.strip(), MAX_NOTE)}
+    problems = {
+        field: storage_problem(field, text, limit) for field, (text, limit) in texts.items()
+    }
+    return {field: problem for field, problem in problems.items() if problem}
 
 
 _UNCHECKED: dict[str, object] = {

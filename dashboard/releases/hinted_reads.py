@@ -30,7 +30,7 @@ from dashboard.releases.following import audience_changed, wake_releases
 from dashboard.releases.models import ItemState, ReleaseItem
 from dashboard.service.client import publishing_client, run_concurrently
 from dashboard.service.reading import read_audiences
-from dashboard.webhooks.hints import claim_hints, delete_idle_hints, follow, put_off, record_read
+from dashboard.webhooks.hints import claim_hints, delete_idle_hints, follow, postpone, record_read
 from dashboard.webhooks.models import PageHint
 from dashboard.work.claims import Claim, all_renewed, earliest
 from dashboard.work.tasks import WorkerTask, attempt_each
@@ -109,7 +109,7 @@ def read_hinted(worker_id: str) -> float | None:
                 if not _skip(claim, read_at)
             ],
             lambda call: _read(*call, read_at),
-            lambda call: put_off(call[0], clock.now() + RETRY_AFTER),
+            lambda call: postpone(call[0], clock.now() + RETRY_AFTER),
         )
     delete_idle_hints(read_at)
     return max(pauses_s, default=0.0)
@@ -122,7 +122,7 @@ def _skip(claim: Claim[PageHint], now: datetime) -> bool:
         return False
     last = audiences_last_known(row.page_id).aggregate(at=Max("last_seen_at"))["at"]
     is_recent = last is not None and last > now - READ_EVERY
-    return is_recent and claim.let_go(last + READ_EVERY)
+    return is_recent and claim.release(last + READ_EVERY)
 
 
 def _read(
@@ -140,7 +140,7 @@ def _read(
         error = raised
     again_at = next_read(page_id, read_at) if claim.row.followed_at else None
     if error:
-        put_off(claim, clock.now() + RETRY_AFTER, is_followed=again_at is not None)
+        postpone(claim, clock.now() + RETRY_AFTER, is_followed=again_at is not None)
         if not isinstance(error, RateLimitedError):
             return 0.0
         return min(error.retry_after_s or RETRY_AFTER.total_seconds(), MAX_PAUSE_S)

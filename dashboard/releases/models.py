@@ -14,7 +14,7 @@ from dashboard.approvals.models import ApprovalRequest
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.ledger import feed
 from dashboard.ledger.models import FeedEntry, FeedKind, Operation
-from dashboard.ledger.models.operations import MAX_ACTOR_NAME
+from dashboard.ledger.models.operations import MAX_ACTOR_NAME, MAX_PROGRAM
 from dashboard.releases.schedules import ScheduledMoment
 from dashboard.work.claims import ClaimedRow
 
@@ -93,11 +93,15 @@ class Release(ClaimedRow):
     """
     created_at = models.DateTimeField()
     created_by_name = models.CharField(max_length=MAX_ACTOR_NAME)
+    created_by_program = models.CharField(
+        max_length=MAX_PROGRAM, blank=True, default="", db_default=""
+    )
+    """The token and the program that planned it; "" if a person did."""
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
     """The user who decided last, or created it. Their permission counts when it runs."""
-    by_program = models.CharField(max_length=200, blank=True, default="", db_default="")
-    """The token and the program that planned it, such as "by token nightly"; "" for a person."""
     owner_name = models.CharField(max_length=MAX_ACTOR_NAME)
+    by_program = models.CharField(max_length=MAX_PROGRAM, blank=True, default="", db_default="")
+    """The token and the program by which the owner decided; "" if they did so themselves."""
     decided_at = models.DateTimeField(null=True)
     """When the owner last decided to publish, to schedule or to continue."""
     publishes_others = models.BooleanField(default=False)

@@ -180,7 +180,7 @@ def _run(claim: Claim, items: Sequence[ReleaseItem]) -> datetime:
             release.needs_check = True
             release.save(update_fields=["needs_check"])
             return pause_for_silence(release, str(error))
-    return send_item(claim, waiting[0].pk)
+    return send_item(claim, waiting[0])
 
 
 def _to_check_before_sending(release: Release, items: Sequence[ReleaseItem]) -> list[ReleaseItem]:

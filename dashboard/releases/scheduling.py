@@ -7,11 +7,10 @@ from collections.abc import Callable
 from datetime import datetime
 
 from django.contrib.auth.models import User
-from django.db import transaction
 
 from dashboard.approvals.models import ApprovalRequest
 from dashboard.client import APIError
-from dashboard.operations.publish import lock_audience
+from dashboard.operations.publish import audience_locked
 from dashboard.operations.publish_preflight import Severity
 from dashboard.operations.publish_review import PublishReview, reviewed_fields
 from dashboard.releases import approval_requests, decisions, drafting
@@ -89,8 +88,7 @@ def _make_release(
     )
     try:
         check_release(release)
-        with transaction.atomic():
-            lock_audience(review.target)
+        with audience_locked(review.target):
             if same := _same_release(review, state, due_at):
                 drafting.discard(release, user)
                 return same

@@ -16,7 +16,12 @@ from dashboard.ledger.queries.audiences import version_last_known
 from dashboard.ledger.queries.operations import operation_by_key, publishes_of
 from dashboard.operations.checking import PublishTarget
 from dashboard.operations.execution import send
-from dashboard.operations.publish import begin_publish, is_other_published_since, may_not_be_listed
+from dashboard.operations.publish import (
+    audience_locked,
+    begin_publish,
+    is_other_published_since,
+    may_not_be_listed,
+)
 from dashboard.releases.approval_subjects import clearance_of
 from dashboard.releases.following import is_sent_again, message_of
 from dashboard.releases.holding import MAX_RETRY_AFTER, MIN_PAUSE, hold, note_activity, pause
@@ -37,10 +42,11 @@ SENDING_POLL = timedelta(seconds=2)
 """Interval between checks of a call that another worker may still be making."""
 
 
-def send_item(claim: Claim, item_pk: int) -> datetime:
-    with claim.locked() as release:
+def send_item(claim: Claim, waiting: ReleaseItem) -> datetime:
+    # Lock the audience first, as a review does: both would wait forever otherwise.
+    with audience_locked(_target(waiting)), claim.locked() as release:
         now = clock.now()
-        item = release.items.get(pk=item_pk)
+        item = release.items.get(pk=waiting.pk)
         is_running = release.state == ReleaseState.RUNNING and not release.stop_requested_at
         if not is_running or item.state != ItemState.WAITING or release.owner is None:
             return now
@@ -84,6 +90,7 @@ def _begin(item: ReleaseItem, owner: User) -> tuple[Operation, Attempt | None]:
         clearance=clearance_of(item.release, item),
         reason=PublicationReason.RELEASE,
         note=item.release.note,
+        by_program=item.release.by_program,
     )
 
 

@@ -219,7 +219,7 @@ def take_step(claim: Claim[Release]) -> None:
     try:
         with claim.renewed():
             wake_at = advance(claim)
-        claim.let_go(wake_at, failures=0)
+        claim.release(wake_at, failures=0)
     except ClaimLostError:
         _logger.info("Release %s was taken by another worker or changed", claim.row.pk)
 
@@ -227,7 +227,7 @@ def take_step(claim: Claim[Release]) -> None:
 def record_error(claim: Claim[Release]) -> None:
     with claim.locked() as release:
         wake_at = fail(release)
-    claim.let_go(wake_at)
+    claim.release(wake_at)
 
 
 _active = partial(in_states, ACTIVE)

@@ -8,9 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from dashboard.releases.models import HoldKind, ItemState, Release, ReleaseState
-from tests.conftest import person
-from tests.support.clock import Clock, stopped
-from tests.support.fake_service import FakeService
+from tests.support.clock import Clock
 from tests.support.many_audiences import ManyAudiences
 from tests.support.release_service import PublishingAudiences, checked_release, decide, work
 
@@ -28,19 +26,6 @@ Publish: TypeAlias = Callable[..., Release]
 
 
 @pytest.fixture
-def service(db: None, fake_service: FakeService) -> PublishingAudiences:
-    """A service without pages, which publishes at once."""
-    fake_service.answer = service = PublishingAudiences()
-    return service
-
-
-@pytest.fixture
-def peter(db: None) -> User:
-    """Peter, another publisher."""
-    return person("peter", "Publishers")
-
-
-@pytest.fixture
 def draft(service: ManyAudiences, paula: User) -> Draft:
     """Makes a checked draft of `count` new audiences, or of the audiences `keys`."""
 
@@ -49,12 +34,6 @@ def draft(service: ManyAudiences, paula: User) -> Draft:
         return checked_release(audiences, paula)
 
     return make
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The time of day, which the test advances."""
-    return stopped(monkeypatch)
 
 
 @pytest.fixture

@@ -11,15 +11,9 @@ from dashboard.clock import CLAIM
 from dashboard.releases.models import Release
 from dashboard.work import claims
 from dashboard.work.claims import Claim, ClaimLostError, claim_next
-from tests.support.clock import Clock, stopped
+from tests.support.clock import Clock
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The time of day, which the test advances."""
-    return stopped(monkeypatch)
 
 
 def due(seconds_ago: float = 0, name: str = "Prices") -> Release:
@@ -82,8 +76,8 @@ def test_a_worker_cannot_release_another_s_claim(clock: Clock) -> None:
     own = claimed("suspended")
     clock.advance(CLAIM.total_seconds() + 1)
     other = claimed("next")
-    assert not own.let_go(None)
-    assert other.let_go(None)
+    assert not own.release(None)
+    assert other.release(None)
 
 
 def test_a_decision_takes_over_the_claim(clock: Clock, paula: User) -> None:
@@ -92,7 +86,7 @@ def test_a_decision_takes_over_the_claim(clock: Clock, paula: User) -> None:
     Release.objects.filter(pk=release.pk).update(wake_at=timezone.now())
     with pytest.raises(ClaimLostError), own.locked():
         pass
-    assert not own.let_go(None)
+    assert not own.release(None)
     assert claimed("next").row == release
 
 
@@ -106,7 +100,7 @@ def test_a_claim_is_renewed_while_a_call_takes_long(monkeypatch: pytest.MonkeyPa
         while own.until == until:
             tick.wait(0.01)
     assert Release.objects.get().wake_at == own.until > until
-    assert own.let_go(None)
+    assert own.release(None)
 
 
 def test_a_failed_change_keeps_its_claim_until_expiry(clock: Clock) -> None:
@@ -124,4 +118,4 @@ def test_a_failed_change_keeps_its_claim_until_expiry(clock: Clock) -> None:
     with pytest.raises(ZeroDivisionError):
         change_and_fail()
     assert Release.objects.get().name == "Prices"
-    assert not own.let_go(None)
+    assert not own.release(None)

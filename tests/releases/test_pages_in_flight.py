@@ -187,7 +187,7 @@ REGIONS = {
     "/pages/page_0/audiences/aud_1/": "audience-head",
     "/pages/page_0/audiences/aud_1/versions/": "history",
     "/audiences/": "results",
-    "/": "flight",
+    "/": "in-flight",
 }
 
 

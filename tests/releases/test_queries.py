@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from dashboard.ledger.models import Operation
@@ -20,6 +18,7 @@ from dashboard.releases.planning import planned_publishes, releases_of_operation
 from dashboard.releases.reviewing import blocked, board_digest, can_roll_back, light_items, risks
 from tests.releases.conftest import Draft
 from tests.support.many_audiences import ManyAudiences
+from tests.support.queries import queries_of
 
 
 def decided(release: Release, state: ReleaseState, **differs: Any) -> Release:
@@ -69,10 +68,8 @@ def test_the_release_of_an_operation_is_found(draft: Draft, paula: User) -> None
     assert (row.release_id, row.release_name, row.position) == (release.pk, release.name, 2)
 
 
-def queries_of(act: Callable[[], object]) -> int:
-    with CaptureQueriesContext(connection) as queries:
-        act()
-    return len(queries)
+def count_queries(act: Callable[[], object]) -> int:
+    return len(queries_of(act))
 
 
 def read_board(release: Release) -> None:
@@ -84,7 +81,7 @@ def read_board(release: Release) -> None:
 
 def test_a_board_is_one_query_at_any_length(draft: Draft) -> None:
     few, many = draft(4), draft(40)
-    assert queries_of(lambda: read_board(few)) == queries_of(lambda: read_board(many)) == 1
+    assert count_queries(lambda: read_board(few)) == count_queries(lambda: read_board(many)) == 1
 
 
 def test_a_release_decision_makes_constant_queries(service: ManyAudiences, paula: User) -> None:
@@ -94,11 +91,11 @@ def test_a_release_decision_makes_constant_queries(service: ManyAudiences, paula
         def act() -> None:
             create_release(name="", note="", audiences=keys, user=paula)
 
-        created = queries_of(act)
+        created = count_queries(act)
         release = Release.objects.latest("pk")
         check_release(release)
         entered, digest = str(count), board_digest(release)
-        return created + queries_of(lambda: decisions.publish(release, paula, entered, digest))
+        return created + count_queries(lambda: decisions.publish(release, paula, entered, digest))
 
     # SQLite inserts some 40 rows at a time.
     assert make_and_publish(4) == make_and_publish(30)
@@ -108,9 +105,7 @@ def test_a_check_makes_constant_queries_for_any_length(
     draft: Draft, service: ManyAudiences
 ) -> None:
     def reads_of(release: Release) -> int:
-        with CaptureQueriesContext(connection) as queries:
-            check_release(release)
-        return sum(query["sql"].startswith("SELECT") for query in queries)
+        return sum(sql.startswith("SELECT") for sql in queries_of(lambda: check_release(release)))
 
     few, many = draft(4), draft(40)
     assert reads_of(few) == reads_of(many)

@@ -11,7 +11,6 @@ from contextlib import contextmanager, suppress
 from copy import deepcopy
 from datetime import datetime, timedelta
 from itertools import count
-from random import Random
 from typing import Any
 from urllib.parse import unquote
 
@@ -33,9 +32,8 @@ from dashboard.releases.holding import TOLERANCE
 from dashboard.releases.models import ENDED, ItemState, Release, ReleaseItem, ReleaseState
 from dashboard.releases.reviewing import board_digest, reviewed_fields
 from dashboard.releases.worker import run_pending
-from tests.support.clock import Clock, stopped
-from tests.support.fake_service import FakeService
-from tests.support.histories import raise_worker_errors, run_histories
+from tests.support.clock import Clock
+from tests.support.histories import ReleaseHistories, ReleaseHistory
 from tests.support.many_audiences import Key
 from tests.support.release_service import (
     KilledError,
@@ -137,12 +135,11 @@ class StrictService(PublishingAudiences):
             assert f"Version {latest['versionNumber']} is newer." in headlines
 
 
-class History:
+class History(ReleaseHistory):
     """One random history."""
 
-    def __init__(self, seed: int, clock: Clock, owner: User) -> None:
-        self.random, self.clock, self.owner = Random(seed), clock, owner
-        self.events: list[str] = []
+    def __init__(self, seed: int, clock: Clock, user: User) -> None:
+        super().__init__(seed, clock, user)
         self.is_silent = self.is_interleaved = False
         self.has_right = True
         self.outside: set[tuple[str, str, str]] = set()
@@ -182,7 +179,7 @@ class History:
     def create(self) -> None:
         keys = self.random.sample(self.keys, self.random.randint(1, len(self.keys)))
         with suppress(ReleaseError):
-            create_release(name="", note="", audiences=keys, user=self.owner)
+            create_release(name="", note="", audiences=keys, user=self.user)
         self.work_undisturbed()
 
     def publish(self) -> None:
@@ -190,7 +187,7 @@ class History:
         entered = str(sum(item.state == ItemState.WAITING for item in release.items.all()))
         others = self.random.random() < 0.5
         digest = board_digest(release)
-        decisions.publish(release, self.owner, entered, digest, publishes_others=others)
+        decisions.publish(release, self.user, entered, digest, publishes_others=others)
 
     def schedule(self) -> None:
         release = self.release()
@@ -205,18 +202,18 @@ class History:
         self.clock.advance(self.random.choice([600, 1300, 3000]))
 
     def stop(self) -> None:
-        decisions.stop(self.release(), self.owner)
+        decisions.stop(self.release(), self.user)
 
     def cancel(self) -> None:
         if self.random.random() < 0.3:
-            decisions.cancel(self.release(), self.owner)
+            decisions.cancel(self.release(), self.user)
 
     def roll_back(self) -> None:
-        next_drafts.roll_back(self.release(), self.owner)
+        next_drafts.roll_back(self.release(), self.user)
         self.work_undisturbed()
 
     def retry_failed(self) -> None:
-        next_drafts.retry_failed(self.release(), self.owner)
+        next_drafts.retry_failed(self.release(), self.user)
         self.work_undisturbed()
 
     def check_held(self) -> None:
@@ -253,7 +250,7 @@ class History:
     def grant(self, has_right: bool) -> None:
         self.has_right = has_right
         groups = Group.objects.filter(name="Publishers") if has_right else []
-        self.owner.groups.set(groups)
+        self.user.groups.set(groups)
 
     def let_time_pass(self) -> None:
         self.clock.advance(self.random.choice([1, 6, 30, 70, 600, 1000]))
@@ -359,25 +356,6 @@ EVENTS = (
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_no_history_sends_what_is_forbidden(
-    paula: User,
-    fake_service: FakeService,
-    pytestconfig: pytest.Config,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    release_histories: ReleaseHistories,
 ) -> None:
-    clock = stopped(monkeypatch)
-
-    def run_history(seed: int) -> None:
-        Release.objects.all().delete()
-        cache.clear()
-        caplog.clear()
-        history = History(seed, clock, paula)
-        fake_service.answer = history.service
-        try:
-            history.run()
-            raise_worker_errors(caplog)
-        except Exception as error:
-            error.add_note("\n".join(history.events))
-            raise
-
-    run_histories(run_history, count=1000 if pytestconfig.getoption("exhaustive") else 12)
+    release_histories.run(History, exhaustive_count=1000)

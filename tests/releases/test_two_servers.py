@@ -16,7 +16,6 @@ from typing import Any
 import httpx
 import pytest
 from django.contrib.auth.models import User
-from django.core.cache import cache
 
 from dashboard.client import APIError
 from dashboard.ledger.changes import LAST_SEEN_WRITE_INTERVAL_IN_FLIGHT
@@ -25,11 +24,10 @@ from dashboard.ledger.models.operations import Outcome
 from dashboard.ledger.queries.audiences import outside_publications
 from dashboard.operations.checking import PublishTarget
 from dashboard.operations.verdicts import IN_QUEUE
-from dashboard.releases.models import ENDED, ItemState, Release, ReleaseItem, ReleaseState
+from dashboard.releases.models import ENDED, ItemState, ReleaseItem, ReleaseState
 from dashboard.service.reading import read_audiences, read_page, read_pages
-from tests.support.clock import Clock, stopped
-from tests.support.fake_service import FakeService
-from tests.support.histories import raise_worker_errors, run_histories
+from tests.support.clock import Clock
+from tests.support.histories import ReleaseHistories
 from tests.support.interleaving import Actor
 from tests.support.many_audiences import Key
 from tests.support.release_service import PublishingAudiences, accepts
@@ -303,27 +301,6 @@ EVENTS = (
 @pytest.mark.usefixtures("_measured_by_the_test")
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_two_servers_never_leave_a_wrong_ledger(
-    paula: User,
-    fake_service: FakeService,
-    pytestconfig: pytest.Config,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    release_histories: ReleaseHistories,
 ) -> None:
-    clock = stopped(monkeypatch)
-
-    def run_history(seed: int) -> None:
-        Release.objects.all().delete()
-        cache.clear()
-        caplog.clear()
-        history = History(seed, clock, paula)
-        fake_service.answer = history.service
-        try:
-            history.run()
-            raise_worker_errors(caplog)
-        except BaseException as error:
-            error.add_note("\n".join(history.events))
-            raise
-        finally:
-            history.end_all()
-
-    run_histories(run_history, count=300 if pytestconfig.getoption("exhaustive") else 12)
+    release_histories.run(History, exhaustive_count=300)

@@ -52,7 +52,7 @@ from dashboard.text_diff import compare_texts
 from dashboard.texts import storage_problem
 from dashboard.web.audiences.state import head_last_known, head_of
 from dashboard.web.audiences.views import audience_context
-from dashboard.web.publishing.schedule_form import APPROVAL, NOW, SCHEDULE, ScheduleForm
+from dashboard.web.releases.schedule_form import APPROVAL, NOW, SCHEDULE, ScheduleForm
 from dashboard.web.releases.summary import worker_status
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 from dashboard.web.ui.markup import duration

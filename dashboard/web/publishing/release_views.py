@@ -25,10 +25,10 @@ from dashboard.web.publishing.dialog import (
     show_review,
     stale_problem,
 )
-from dashboard.web.publishing.schedule_form import APPROVAL, SCHEDULE, ScheduleForm
+from dashboard.web.releases.schedule_form import APPROVAL, SCHEDULE, ScheduleForm
 from dashboard.web.releases.summary import worker_status
 from dashboard.web.ui.forms import forget_unsent_form, redirect_to_request
-from dashboard.web.ui.htmx import Request, posted_from, render_partial, wants_partial
+from dashboard.web.ui.htmx import Request, posted_from
 
 
 @posted_from("version-publish")
@@ -57,18 +57,6 @@ def scheduled(
     items = ReleaseItem.objects.filter(**target._asdict())
     release = get_object_or_404(releases, pk__in=items.values("release"))
     return _show_scheduled(request, target, release)
-
-
-@requires(PUBLISH)
-@require_safe
-def moment(request: Request, page_id: str, audience_id: str, version_id: str) -> HttpResponse:
-    """Show what the chosen date, time and zone mean, without reading from the service."""
-    parts = ("when-said",)
-    if not wants_partial(request, parts):
-        return redirect("version-publish", page_id, audience_id, version_id)
-    form = ScheduleForm.from_params(request.GET).until_complete
-    context = {"form": form, "worker": worker_status()}
-    return render_partial(request, "publishing/dialog.html", context, parts=parts)
 
 
 def _make_release(

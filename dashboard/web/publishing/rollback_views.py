@@ -4,7 +4,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dashboard.accounts.permissions import PUBLISH, demand, requires
+from dashboard.accounts.permissions import PUBLISH, require_permission, requires
 from dashboard.approvals.requests import ApprovalError
 from dashboard.client import APIError
 from dashboard.ledger.models import Operation
@@ -67,7 +67,7 @@ def progress(request: Request, page_id: str, audience_id: str, version_id: str) 
     operation = recorded_publish(request, target)
     if not operation.has_no_effect:
         return show_publish(request, operation)
-    demand(request, PUBLISH)
+    require_permission(request, PUBLISH)
     return show_rollback(request, review_rollback(request, target), failed=operation)
 
 

@@ -8,7 +8,6 @@ urlpatterns = [
     path("publish/", views.publish, name="version-publish"),
     path("publish/progress/", views.progress, name="publish-progress"),
     path("publish/schedule/", release_views.schedule, name="version-schedule"),
-    path("publish/moment/", release_views.moment, name="version-moment"),
     path("publish/scheduled/<int:release_id>/", release_views.scheduled, name="version-scheduled"),
     path("publish/request/", release_views.request_approval, name="version-request"),
     path("rollback/", rollback_views.roll_back, name="version-rollback"),

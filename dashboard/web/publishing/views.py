@@ -30,7 +30,7 @@ from dashboard.web.publishing.dialog import (
     show_review,
     stale_problem,
 )
-from dashboard.web.publishing.schedule_form import NOW, ScheduleForm
+from dashboard.web.releases.schedule_form import NOW, ScheduleForm
 from dashboard.web.ui.forms import resumed_form
 from dashboard.web.ui.htmx import Request
 

@@ -12,7 +12,7 @@ from dashboard.contract.audiences import AudienceVersion, text_of
 from dashboard.ledger.queries.audiences import versions_seen
 from dashboard.ledger.states import version_state
 from dashboard.operations.publish_preflight import Severity
-from dashboard.releases.decisions import MAX_UNTYPED
+from dashboard.releases.decisions import number_to_type
 from dashboard.releases.models import ItemState, Release, ReleaseItem
 from dashboard.releases.reviewing import blocked, board_digest, can_roll_back, light_items, risks
 from dashboard.text_diff import TextDifference, compare_texts
@@ -127,7 +127,7 @@ class Board:
 
     @property
     def asks_for_number(self) -> bool:
-        return len(self.sendable) > MAX_UNTYPED or self.with_risks > 0
+        return number_to_type(entry.item for entry in self.entries) is not None
 
     @cached_property
     def checked(self) -> int:

@@ -1,5 +1,6 @@
 """Forms of a release: create it, edit its name and note, and change an item."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -102,7 +103,7 @@ def _show_new(
         "is_empty": not (fields.getlist(AUDIENCE_FIELD) or fields.getlist("version")),
         "drafts": Release.listed.filter(state=ReleaseState.DRAFT)[:MAX_DRAFTS],
         "chosen": fields.get("release", NEW),
-        **_limits(),
+        **_text_context(fields, error),
         **problem_context(error),
     }
     return render(request, "releases/new.html", context, status=422 if error else 200)
@@ -129,7 +130,7 @@ def release_edit(request: Request, release_id: int) -> HttpResponse:
         "here": "releases",
         "release": get_object_or_404(Release, pk=release_id),
         "fields": fields,
-        **_limits(),
+        **_text_context(fields, error),
         **problem_context(error),
     }
     return render(request, "releases/edit.html", context, status=422 if error else 200)
@@ -185,5 +186,11 @@ def _change_item(request: Request, item: ReleaseItem, action: str) -> None:
             raise ReleaseError("Choose what to do with this version.", field="item")
 
 
-def _limits() -> dict[str, int]:
-    return {"max_name": MAX_NAME, "max_note": MAX_NOTE}
+def _text_context(fields: Mapping[str, str], error: ReleaseError | None) -> dict[str, Any]:
+    """Return the limits of the name and the note, and their problems if the form was rejected."""
+    name, note = fields.get("name", ""), fields.get("note", "")
+    return {
+        "max_name": MAX_NAME,
+        "max_note": MAX_NOTE,
+        "text_problems": drafting.text_problems(name, note) if error else {},
+    }

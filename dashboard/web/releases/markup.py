@@ -1,6 +1,6 @@
 """Template functions for the times of releases."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.utils import timezone
 from django.utils.html import format_html
@@ -22,29 +22,45 @@ def release_title(release: Release) -> str:
     return f"{release.name}, {formats.day(created, style)}, {clock_time(created)}"
 
 
-def planned_moment(value: datetime | None) -> SafeString:
-    """Render a planned or past moment to the minute, with its day: `Today, 4:30 PM`."""
+def planned_moment(value: datetime | None, *, capitalized: bool = False) -> SafeString:
+    """Render a planned or past moment to the minute, with its day: `today, 4:30 PM`.
+
+    `capitalized` is for a moment that begins a line.
+    """
     if value is None:
         return SafeString("")
     local, formats = timezone.localtime(value), active_formats()
     days = (local.date() - timezone.localdate()).days
-    names = {-1: "Yesterday", 0: "Today", 1: "Tomorrow"}
+    name = {-1: "yesterday", 0: "today", 1: "tomorrow"}.get(days, "")
     style = "short" if local.year == timezone.localdate().year else "dated"
     return format_html(
-        '{}, <time datetime="{}" title="{}, {} {}">{}</time>',
-        names.get(days) or formats.day(local, style),
-        local.isoformat(timespec="seconds"),
+        '<time datetime="{}" title="{}, {} {}">{}, {}</time>',
+        # In UTC: open pages compare moments by this text, in whatever zone they are shown.
+        value.astimezone(UTC).isoformat(timespec="seconds"),
         formats.day(local, "named"),
         formats.time(local),
         local.tzname(),
+        (name.capitalize() if capitalized else name) or formats.day(local, style),
         formats.time(local, seconds=False),
     )
 
 
-def local_text(moment: ScheduledMoment) -> SafeString:
-    """Render a moment in its own time zone: `Today, 2:00 PM`."""
+def local_text(moment: ScheduledMoment, *, capitalized: bool = False) -> SafeString:
+    """Render a moment in its own time zone: `today, 2:00 PM`."""
     with timezone.override(moment.known_zone):
-        return planned_moment(moment.instant)
+        return planned_moment(moment.instant, capitalized=capitalized)
+
+
+def place_of(zone: str) -> str:
+    """Return the city of a time zone, such as `Oslo`."""
+    return zone.rpartition("/")[2].replace("_", " ")
+
+
+def utc_text(moment: ScheduledMoment) -> str:
+    """Format a moment in UTC: `1:00 PM UTC`, with the day if it differs from the local day."""
+    utc = moment.instant.astimezone(UTC)
+    day = "" if utc.date() == moment.local.date() else f"{active_formats().day(utc)}, "
+    return f"{day}{clock_time(utc)} UTC"
 
 
 def unknown_zone_note(moment: ScheduledMoment) -> str:

@@ -1,35 +1,38 @@
 """The schedule of a release: when it is sent, with or without a request for approval."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from django.contrib import messages
-from django.http import HttpResponse, QueryDict
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dashboard import clock
 from dashboard.accounts.permissions import PUBLISH, requires
 from dashboard.releases import approval_requests, decisions
 from dashboard.releases.approval_subjects import approval_of
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import Release, ReleaseState
-from dashboard.releases.schedules import AmbiguousTimeError, ScheduledMoment, parse_moment
+from dashboard.releases.schedules import ScheduledMoment
 from dashboard.web.releases.board import read_board
+from dashboard.web.releases.schedule_form import SCHEDULE, ScheduleForm
 from dashboard.web.releases.summary import summarize, worker_status
-from dashboard.web.releases.views import confirmation, problem_context, release_url
-from dashboard.web.ui.formats import BROWSER_CHOICE, current_zone_name, zone_choices
+from dashboard.web.releases.views import confirmation, entered_fields, release_url
 from dashboard.web.ui.forms import forget_unsent_form, redirect_to_request, resumed_form
-from dashboard.web.ui.htmx import Request
+from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(PUBLISH)
 def release_schedule(request: Request, release_id: int) -> HttpResponse:
     release = get_object_or_404(Release, pk=release_id)
-    if request.method != "POST":
-        return _show_schedule(request, release, resumed_form(request) or _scheduled(release))
-    return _submit(request, release, _schedule)
+    if request.method == "POST":
+        return _submit(request, release, _schedule)
+    if fields := resumed_form(request):
+        form = ScheduleForm.from_params(fields, when=SCHEDULE)
+    else:
+        form = ScheduleForm.of_release(release)
+    return _show_schedule(request, release, form)
 
 
 @require_POST
@@ -47,9 +50,21 @@ def release_unschedule(request: Request, release_id: int) -> HttpResponse:
     try:
         decisions.cancel_schedule(release, request.user)
     except ReleaseError as error:
-        return _show_schedule(request, release, _scheduled(release), error=error)
+        form = replace(ScheduleForm.of_release(release), error=error)
+        return _show_schedule(request, release, form)
     messages.success(request, "The schedule was canceled. This is a draft again.")
     return redirect(release_url(release))
+
+
+@requires(PUBLISH)
+@require_safe
+def schedule_moment(request: Request) -> HttpResponse:
+    """Show what the chosen date, time and zone mean, in the form of a release or of a version."""
+    parts = ("schedule-moment",)
+    if not wants_partial(request, parts):
+        return redirect("release-list")
+    form = ScheduleForm.from_params(request.GET, when=SCHEDULE).until_complete
+    return render_partial(request, "releases/schedule.html", {"form": form}, parts=parts)
 
 
 def _submit(
@@ -57,37 +72,32 @@ def _submit(
     release: Release,
     decide: Callable[[Request, Release, ScheduledMoment], HttpResponse],
 ) -> HttpResponse:
+    form = ScheduleForm.from_params(request.POST, when=SCHEDULE)
+    if form.moment is None:
+        return _show_schedule(request, release, form)
     try:
-        moment = _typed_moment(request, release)
-        response = decide(request, release, moment) if moment else redirect(release_url(release))
-    except AmbiguousTimeError as ambiguous:
-        return _show_schedule(request, release, request.POST, ambiguous=ambiguous)
+        is_set = _is_set_already(request, release, form.moment)
+        response = (
+            redirect(release_url(release)) if is_set else decide(request, release, form.moment)
+        )
     except ReleaseError as error:
         approval = approval_requests.requested_by(release, request.user)
         if approval is None:
-            return _show_schedule(request, release, request.POST, error=error)
+            return _show_schedule(request, release, replace(form, error=error))
         response = redirect_to_request(request, approval)
     forget_unsent_form(request)
     return response
 
 
-def _typed_moment(request: Request, release: Release) -> ScheduledMoment | None:
-    """Return the typed moment; None if the same form was sent before and has set it already.
+def _is_set_already(request: Request, release: Release, moment: ScheduledMoment) -> bool:
+    """Return whether the same form was sent before, and has set the schedule.
 
-    Raises ReleaseError, or AmbiguousTimeError if the time occurs twice on that day.
+    Raises ReleaseError if the schedule was changed in another way since the form was shown.
     """
-    fields = request.POST
-    moment = parse_moment(
-        fields.get("date", ""),
-        fields.get("time", ""),
-        fields.get("zone", ""),
-        fold=fields.get("fold", ""),
-        now=clock.now(),
-    )
-    if fields.get("due", "") == _due_mark(release):
-        return moment
+    if request.POST.get("due", "") == _due_mark(release):
+        return False
     if release.due_at == moment.instant and release.owner == request.user:
-        return None
+        return True
     raise ReleaseError(decisions.SCHEDULE_CHANGED)
 
 
@@ -113,33 +123,10 @@ def _due_mark(release: Release) -> str:
     return release.due_at.isoformat() if is_scheduled and release.due_at else ""
 
 
-def _scheduled(release: Release) -> QueryDict:
-    """Return the fields of the current schedule; for a draft, today's date without a time."""
-    fields = QueryDict(mutable=True)
-    moment = release.scheduled_moment
-    fields["zone"] = str(moment.known_zone) if moment else current_zone_name()
-    if moment and release.state == ReleaseState.SCHEDULED:
-        as_typed = (
-            release.due_as_typed if moment.is_zone_known else f"{moment.local:%Y-%m-%d %H:%M}"
-        )
-        day, time, *_ = as_typed.split()
-        fields.update({"date": day, "time": time})
-    else:
-        fields["date"] = timezone.localdate().isoformat()
-    if release.publishes_others:
-        fields["publishes_others"] = "on"
-    return fields
-
-
-def _show_schedule(
-    request: Request,
-    release: Release,
-    fields: QueryDict,
-    *,
-    error: ReleaseError | None = None,
-    ambiguous: AmbiguousTimeError | None = None,
-) -> HttpResponse:
+def _show_schedule(request: Request, release: Release, form: ScheduleForm) -> HttpResponse:
+    """Show the form. A problem of a submitted form makes it a 422."""
     release = get_object_or_404(Release, pk=release.pk)
+    error = form.error if request.method == "POST" else None
     context = {
         "here": "releases",
         "release": release,
@@ -147,11 +134,13 @@ def _show_schedule(
         "worker": worker_status(),
         "board": read_board(release, {}),
         "approval": approval_of(release, request.user, for_schedule=True),
-        "fields": fields,
+        "form": form,
         "due": _due_mark(release),
-        "zones": [choice for choice in zone_choices() if choice != BROWSER_CHOICE],
-        "ambiguous": ambiguous,
-        **problem_context(error),
+        "publishes_others": release.publishes_others,
+        "entered_count": "",
+        "problem": "",
+        "problem_field": "",
+        **entered_fields(request, error),
     }
-    status = 422 if error or ambiguous else 200
+    status = 422 if error else 200
     return render(request, "releases/schedule.html", context, status=status)

@@ -7,6 +7,7 @@ from dashboard.web.releases import decision_views, form_views, schedule_views, v
 urlpatterns = [
     path("", views.release_list, name="release-list"),
     path("new/", form_views.release_new, name="release-new"),
+    path("moment/", schedule_views.schedule_moment, name="schedule-moment"),
     path("<int:release_id>/", views.release_detail, name="release-detail"),
     path("<int:release_id>/export.csv", views.release_export, name="release-export"),
     # Forms of a release.

@@ -91,7 +91,7 @@ def show_board(
     error: ReleaseError | None = None,
 ) -> HttpResponse:
     release = get_object_or_404(_RELEASES, pk=release.pk)
-    context = _board_context(request, release, params) | _entered_fields(request, error)
+    context = _board_context(request, release, params) | entered_fields(request, error)
     status = 422 if error else 200
     if error and request.htmx.target == "detail":
         return render(request, "releases/detail.html#detail", context, status=status)
@@ -149,7 +149,7 @@ def confirmation(request: Request) -> dict[str, Any]:
     }
 
 
-def _entered_fields(request: Request, error: ReleaseError | None) -> dict[str, Any]:
+def entered_fields(request: Request, error: ReleaseError | None) -> dict[str, Any]:
     """Return what was typed into a form that was rejected, with the problem.
 
     Also returns what was typed before the user had to sign in again.
@@ -169,7 +169,7 @@ def _entered_fields(request: Request, error: ReleaseError | None) -> dict[str, A
 def show_progress(
     request: Request, release: Release, *, error: ReleaseError | None = None
 ) -> HttpResponse:
-    context = progress_page_context(request, release) | _entered_fields(request, error)
+    context = progress_page_context(request, release) | entered_fields(request, error)
     status = 422 if error else 200
     return render_partial(request, "releases/detail.html", context, parts=PARTS, status=status)
 

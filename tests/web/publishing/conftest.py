@@ -3,21 +3,13 @@
 import pytest
 from django.test import Client
 
-from tests.support.fake_service import FakeService
-from tests.support.publish_dialog import PublishDialog
 from tests.support.publishing_service import PublishingService
 from tests.support.schedule_form import ScheduleForm
 
 
 @pytest.fixture
-def service(fake_service: FakeService) -> PublishingService:
-    fake_service.answer = service = PublishingService()
-    return service
-
-
-@pytest.fixture
-def dialog(as_publisher: Client, service: PublishingService) -> PublishDialog:
-    return PublishDialog(as_publisher, service)
+def service(publishing: PublishingService) -> PublishingService:
+    return publishing
 
 
 @pytest.fixture

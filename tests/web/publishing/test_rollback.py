@@ -33,12 +33,11 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def service(fake_service: FakeService) -> PublishingService:
+def service(publishing: PublishingService) -> PublishingService:
     """A service where version 2 has just replaced version 1."""
-    fake_service.answer = service = PublishingService()
     read_audience("page_1", "aud_1")
-    goes_live(service, service.latest)
-    return service
+    goes_live(publishing, publishing.latest)
+    return publishing
 
 
 def goes_live(service: PublishingService, version: dict[str, Any] | None) -> None:
@@ -139,13 +138,12 @@ def test_a_live_rollback_says_how_long_the_other_was(dialog: RollbackDialog) -> 
 
 
 def test_the_dialog_of_a_live_version_offers_next_steps(
-    as_publisher: Client, as_viewer: Client, fake_service: FakeService
+    as_publisher: Client, as_viewer: Client, publishing: PublishingService
 ) -> None:
-    fake_service.answer = service = PublishingService()
-    dialog = PublishDialog(as_publisher, service).open(**DIALOG)
+    dialog = PublishDialog(as_publisher, publishing).open(**DIALOG)
     dialog.show(as_publisher.post(PUBLISH, dialog.form, headers=WITHIN))
     assert "You can roll back to 1 once it’s live." in dialog.text
-    service.moves_on("published")
+    publishing.moves_on("published")
     url = f"{PUBLISH}progress/?operation={Operation.objects.get().operation_key}"
     assert dialog.poll().headers["HX-Retarget"] == "closest dialog"
     for words in ("Version 2 is live", "after you pressed Publish", "Open audience", "Close"):
@@ -280,11 +278,10 @@ def test_it_works_without_scripts(dialog: RollbackDialog) -> None:
 
 
 def test_palette_and_activity_offer_the_rollback(
-    as_publisher: Client, as_viewer: Client, fake_service: FakeService
+    as_publisher: Client, as_viewer: Client, publishing: PublishingService
 ) -> None:
-    fake_service.answer = service = PublishingService()
-    PublishDialog(as_publisher, service).publish()
-    goes_live(service, service.latest)
+    PublishDialog(as_publisher, publishing).publish()
+    goes_live(publishing, publishing.latest)
     operation = Operation.objects.get()
     link = f'href="{ROLLBACK}?from=2"'
     for url in (f"/activity/{operation.operation_key}/", "/find/?q=roll+back+bright"):
@@ -292,8 +289,8 @@ def test_palette_and_activity_offer_the_rollback(
         assert "Roll back to 1" in text(page), url
         assert link in page, url
         assert link not in as_viewer.get(url).text, url
-    RollbackDialog(as_publisher, service, ROLLBACK).roll_back(note="Too early")
-    goes_live(service, wire.live_version())
+    RollbackDialog(as_publisher, publishing, ROLLBACK).roll_back(note="Too early")
+    goes_live(publishing, wire.live_version())
     rollback = Operation.objects.latest("requested_at")
     page = page_text(as_publisher, f"/activity/{rollback.operation_key}/")
     assert "Takes back Version 2 Reason Too early" in page
@@ -324,17 +321,16 @@ def ago(**duration: float) -> datetime:
 
 
 def test_a_version_live_at_once_can_be_rolled_back(
-    as_publisher: Client, fake_service: FakeService
+    as_publisher: Client, publishing: PublishingService
 ) -> None:
-    fake_service.answer = service = PublishingService()
-    dialog = PublishDialog(as_publisher, service).open(**DIALOG)
+    dialog = PublishDialog(as_publisher, publishing).open(**DIALOG)
 
     def publishes_at_once(service: PublishingService, request: httpx.Request) -> httpx.Response:
         service.carry_out(request)
         service.moves_on("published")
         return httpx.Response(200, json=service.latest)
 
-    service.way = publishes_at_once
+    publishing.way = publishes_at_once
     dialog.show(as_publisher.post(PUBLISH, dialog.form, headers=WITHIN))
     assert dialog.state == "Version 2 is live"
     assert f'href="{ROLLBACK}?from=2"' in dialog.html

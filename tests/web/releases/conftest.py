@@ -10,20 +10,11 @@ from django.test import Client
 from django.utils import timezone
 
 from dashboard.releases.models import ItemState, Release, ReleaseState, WorkerHeartbeat
-from tests.support.fake_service import FakeService
 from tests.support.many_audiences import ManyAudiences
 from tests.support.release_page import Board, ReleasePage
 from tests.support.release_service import checked_release
 
 Draft: TypeAlias = Callable[..., Release]
-
-
-@pytest.fixture
-def service(db: None, fake_service: FakeService) -> ManyAudiences:
-    """The fake service."""
-    many = ManyAudiences()
-    fake_service.answer = many
-    return many
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """The review board: its content, the actions on an item, and its cost."""
 
+import re
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from django.test import Client
 from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release, request_check
 from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
-from tests.support.html import elements
+from tests.support.html import elements, text
 from tests.support.many_audiences import ManyAudiences
 from tests.support.release_page import Board, ReleasePage
 from tests.support.seeding import seed_thread
@@ -55,16 +56,40 @@ def test_the_selected_item_has_its_difference_and_its_findings(
     assert "removed: 10" in page.text
     assert "inserted: 20" in page.text
     assert "2 pending changes are not in version 2." in page.text
+    assert '/aud_1/comments/?version=ver_aud_1_2"' in page.html
 
 
-def test_an_item_names_open_threads_on_its_words(seen: Board) -> None:
-    page = seen(1)
+def test_an_item_has_the_threads_of_its_audience(seen: Board) -> None:
+    page = seen(2)
     on_words = {"place": "audience:page_1:aud_1", "kind": "passage", "version_number": 2}
     seed_thread(1, "Is this agreed?", quote="20 trucks", **on_words)
     seed_thread(2, "Old", quote="10 trucks", is_open=False, **on_words)
-    page.open()
-    assert "On “20 trucks” of version 2: Is this agreed? Open thread" in page.text
-    assert "10 trucks”" not in page.text
+    discussion = text(page.open().html.partition('id="item-discussion"')[2].partition("<dl")[0])
+    assert "Comments on the audience 1 open On “20 trucks” of version 2 Resolve" in discussion
+    assert "Is this agreed?" in discussion
+    assert "Is this agreed?" not in page.open(query=f"?item={page.items[1].pk}").text
+
+
+def test_an_item_is_commented_on_beside_the_release(seen: Board) -> None:
+    page = seen(1)
+    url, discussions = f"/releases/{page.release.pk}/", ("item-discussion", "discussion")
+    places = ("audience:page_1:aud_1", f"release:{page.release.pk}")
+    for discussion, place in zip(discussions, places, strict=True):
+        headers = {"HX-Request": "true", "HX-Target": discussion, "HX-Current-URL": url}
+        fields = {"place": place, "body": f"In {discussion}"}
+        html = page.client.post("/comments/new/", fields, follow=True, headers=headers).text
+        assert html.lstrip().startswith("<section")
+        assert f'id="{discussion}"' in html
+        assert f"In {discussion}" in html
+        assert f"Comments on the {place.partition(':')[0]}" in html
+    both = page.open().html
+    assert (
+        text(both.partition('id="item-discussion"')[2].partition("<dl")[0]).count(
+            "In item-discussion"
+        )
+        == 1
+    )
+    assert [both.count(f'id="{discussion}"') for discussion in discussions] == [1, 1]
 
 
 def test_without_scripts_an_item_opens_by_its_link(seen: Board) -> None:
@@ -188,8 +213,8 @@ def test_a_viewer_sees_all_of_it_and_can_only_comment(seen: Board) -> None:
     page = seen(2)
     assert "You need the Publisher role to publish." in page.text
     main = page.html[page.html.index("<main") : page.html.index("</main>")]
-    buttons = elements(main.partition('id="new-thread-form"')[0], "button")
-    assert "submit" not in [button.attributes["type"] for button in buttons]
+    main = re.sub(r'<form class="composer".*?</form>', "", main, flags=re.DOTALL)
+    assert "submit" not in [button.attributes["type"] for button in elements(main, "button")]
 
 
 def test_a_held_item_can_be_skipped(board: Board) -> None:

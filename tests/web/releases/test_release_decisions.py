@@ -1,6 +1,7 @@
 """Publishing, scheduling, stopping, continuing, canceling and rolling back without scripts."""
 
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -133,10 +134,30 @@ def test_an_hour_that_occurs_twice_is_asked_for(board: Board) -> None:
     entered = {"date": "2030-10-27", "time": "02:30"}
     assert page.schedule(**entered).status == 422
     assert "02:30 occurs twice on 27 Oct 2030." in page.text
-    assert "First 02:30 CEST, 00:30 UTC" in page.text
+    assert "First 02:30 Before clocks go back, 00:30 UTC" in page.text
     assert {name: page.value(name) for name in entered} == entered
     page.schedule(**entered, fold="second")
     assert page.release.due_at == datetime(2030, 10, 27, 1, 30, tzinfo=UTC)
+    assert re.search(r'value="second"[^>]* checked', page.open("schedule").html)
+
+
+def test_a_schedule_says_what_its_time_means(board: Board) -> None:
+    page = board(1).open("schedule")
+    assert "No scheduler is running." in page.text
+    page.schedule()
+    assert "12 Mar 2030, 14:30 in Oslo" in page.open("schedule").text
+
+
+def test_a_day_within_a_sentence_is_not_capitalized(board: Board) -> None:
+    page = board(1)
+    tomorrow = timezone.now() + timedelta(days=1)
+    page.schedule(date=f"{tomorrow:%Y-%m-%d}", zone="UTC")
+    assert "now scheduled for tomorrow, 14:30" in page.open("schedule").text
+    assert "Tomorrow, 14:30 in UTC" in page.text
+
+
+def test_the_meaning_of_a_time_is_no_page(as_publisher: Client) -> None:
+    assert as_publisher.get("/releases/moment/")["Location"] == "/releases/"
 
 
 @pytest.mark.parametrize(
@@ -247,6 +268,22 @@ def test_a_draft_is_canceled(board: Board) -> None:
     page.post("cancel")
     assert page.state == ReleaseState.CANCELED
     assert "Nothing was sent" in page.open().text
+
+
+@pytest.mark.parametrize(
+    ("sent", "sentence"),
+    [
+        (1, "The version already sent stays as it is; nothing more is sent."),
+        (2, "The 2 already sent stay as they are; nothing more is sent."),
+    ],
+)
+def test_canceling_the_rest_says_what_stays(
+    draft: Draft, as_publisher: Client, sent: int, sentence: str
+) -> None:
+    release = live_release(draft, 3, live=sent)
+    release.items.filter(position__gt=sent).update(state=ItemState.HELD, sent_at=None)
+    Release.objects.filter(pk=release.pk).update(state=ReleaseState.HELD, finished_at=None)
+    assert sentence in ReleasePage(as_publisher, release).open().text
 
 
 def test_progress_is_grouped_with_the_reasons(draft: Draft, as_viewer: Client) -> None:

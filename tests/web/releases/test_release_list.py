@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from dashboard.releases import decisions
 from dashboard.releases.models import Release, ReleaseState, WorkerHeartbeat
+from dashboard.web.releases.markup import planned_moment
 from dashboard.web.releases.summary import ReleaseSummary
 from tests.support.html import elements, page_text, text
 from tests.support.live_page import Region
@@ -44,6 +45,17 @@ def test_releases_are_grouped_by_what_is_to_be_done(draft: Draft, as_viewer: Cli
     inside = [page.rindex(f"One of {name.lower()}") for name in groups]
     in_order = [place for pair in zip(places, inside, strict=True) for place in pair]
     assert in_order == sorted(in_order)
+
+
+def test_a_planned_moment_says_when_in_any_time_zone() -> None:
+    value = datetime(2026, 3, 1, 23, 30, tzinfo=UTC)
+    for zone, words in (("UTC", "1 Mar"), ("Europe/Oslo", "2 Mar")):
+        with timezone.override(zone):
+            moment = str(planned_moment(value))
+        [time] = elements(moment, "time")
+        assert time.attributes["datetime"] == "2026-03-01T23:30:00+00:00"
+        assert words in text(moment)
+        assert moment.startswith("<time "), "the day is a part of the time"
 
 
 @pytest.mark.parametrize("words", ["prices", "PRICES november", "herbst", "Über"])

@@ -140,6 +140,13 @@ def test_bad_input_gets_its_sentence_and_nothing_is_lost(
     assert not Release.objects.exists()
 
 
+def test_all_bad_inputs_are_named_at_once(service: ManyAudiences, form: ReleaseForm) -> None:
+    service.add(1)
+    form.post(audience=["page_1/aud_9"], name="x" * 201, note="y" * 2001, release="new")
+    for sentence in ("isn’t recorded here.", "The name has 201", "The note has 2,001"):
+        assert sentence in form.text
+
+
 def test_the_selection_is_there_after_a_sign_in(
     service: ManyAudiences, client: Client, paula: User
 ) -> None:

@@ -1,34 +1,19 @@
 """A release from the selection to the rollback, with forms only and a worker in between."""
 
 import httpx
-import pytest
 from django.test import Client
 
 from dashboard.ledger.models import Operation
 from dashboard.releases.models import Release, ReleaseState
-from tests.support.clock import Clock, stopped
-from tests.support.fake_service import FakeService
+from tests.support.clock import Clock
 from tests.support.release_form import ReleaseForm
 from tests.support.release_page import ReleasePage
 from tests.support.release_service import PublishingAudiences, fails, responds, work
 
 
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """A clock that the test advances."""
-    return stopped(monkeypatch)
-
-
-@pytest.fixture
-def publishing(db: None, fake_service: FakeService) -> PublishingAudiences:
-    """A service where a published version is live at once."""
-    fake_service.answer = PublishingAudiences()
-    return fake_service.answer
-
-
-def reviewed(client: Client, publishing: PublishingAudiences, count: int) -> ReleasePage:
+def reviewed(client: Client, service: PublishingAudiences, count: int) -> ReleasePage:
     """Select new audiences in their list, and press the button that reviews them."""
-    form = ReleaseForm(client).review(publishing.add(count))
+    form = ReleaseForm(client).review(service.add(count))
     return ReleasePage(client, form.release)
 
 
@@ -41,9 +26,9 @@ def published(page: ReleasePage, clock: Clock) -> ReleasePage:
 
 
 def test_two_audiences_are_published_and_rolled_back(
-    publishing: PublishingAudiences, as_publisher: Client, clock: Clock
+    service: PublishingAudiences, as_publisher: Client, clock: Clock
 ) -> None:
-    page = reviewed(as_publisher, publishing, 2)
+    page = reviewed(as_publisher, service, 2)
     assert "Checking 0 of 2… Reload to update." in page.open().text
     published(page, clock)
     assert "2 of 2 went live" in page.open().text
@@ -63,32 +48,32 @@ def test_two_audiences_are_published_and_rolled_back(
     assert [operation.note for operation in operations] == ["", "", "Wrong price", "Wrong price"]
     activity = as_publisher.get("/activity/export.csv").getvalue().decode()
     assert "Roll back to version" in activity
-    assert [len(publishing.audiences_sent), len(set(publishing.operation_keys))] == [4, 4]
+    assert [len(service.audiences_sent), len(set(service.operation_keys))] == [4, 4]
 
 
 def test_a_version_that_failed_is_retried_and_goes_live(
-    publishing: PublishingAudiences, as_publisher: Client, clock: Clock
+    service: PublishingAudiences, as_publisher: Client, clock: Clock
 ) -> None:
-    publishing.ways["aud_2"] = responds(409, "It is locked by an agent")
-    page = published(reviewed(as_publisher, publishing, 3), clock)
+    service.ways["aud_2"] = responds(409, "It is locked by an agent")
+    page = published(reviewed(as_publisher, service, 3), clock)
     assert "2 of 3 went live" in page.open().text
-    publishing.ways.clear()
+    service.ways.clear()
     page.post("retry")
     retry = published(ReleasePage(as_publisher, Release.objects.latest("pk")), clock)
     assert "1 of 1 went live" in retry.open().text
     assert "Version 2 is live." in page.open().text
-    assert publishing.audiences_sent == ["aud_1", "aud_2", "aud_3", "aud_2"]
-    assert len(set(publishing.operation_keys)) == 4
+    assert service.audiences_sent == ["aud_1", "aud_2", "aud_3", "aud_2"]
+    assert len(set(service.operation_keys)) == 4
 
 
 def test_a_later_check_settles_the_unknown_item(
-    publishing: PublishingAudiences, as_publisher: Client, clock: Clock
+    service: PublishingAudiences, as_publisher: Client, clock: Clock
 ) -> None:
-    publishing.way = fails(httpx.ReadTimeout, is_carried_out=False)
-    page = published(reviewed(as_publisher, publishing, 1), clock)
+    service.way = fails(httpx.ReadTimeout, is_carried_out=False)
+    page = published(reviewed(as_publisher, service, 1), clock)
     assert "Check now" in page.open().text
     [item] = page.items
-    publishing.carry_out((item.page_id, item.audience_id), item.version_id)
+    service.carry_out((item.page_id, item.audience_id), item.version_id)
     as_publisher.post(f"/activity/{item.operation_key}/check/")
     work(page.release, clock, minutes=1)
     assert "1 of 1 went live" in page.open().text

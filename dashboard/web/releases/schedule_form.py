@@ -2,22 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC
 
 from django.utils import timezone
 from django.utils.functional import cached_property
 
 from dashboard import clock
 from dashboard.releases.errors import ReleaseError
+from dashboard.releases.models import Release, ReleaseState
 from dashboard.releases.schedules import AmbiguousTimeError, ScheduledMoment, parse_moment
-from dashboard.web.releases.markup import clock_time
-from dashboard.web.ui.formats import (
-    BROWSER_CHOICE,
-    Choices,
-    active_formats,
-    current_zone_name,
-    zone_choices,
-)
+from dashboard.web.releases.markup import clock_time, utc_text
+from dashboard.web.ui.formats import BROWSER_CHOICE, Choices, current_zone_name, zone_choices
 
 NOW, SCHEDULE, APPROVAL = "now", "schedule", "approval"
 """Values of `when`. The first two are also values of `then`, which applies after approval."""
@@ -56,8 +50,22 @@ class ScheduleForm:
         return cls(APPROVAL if needs_approval else NOW, date=today, zone=zone)
 
     @classmethod
-    def from_params(cls, params: Mapping[str, str]) -> "ScheduleForm":
-        when, then = params.get("when", ""), params.get("then", "")
+    def of_release(cls, release: Release) -> "ScheduleForm":
+        """Return the form with the schedule of a release; for a draft, today without a time."""
+        moment = release.scheduled_moment
+        form = replace(cls.initial(), when=SCHEDULE)
+        if moment is None:
+            return form
+        form = replace(form, zone=str(moment.known_zone))
+        if release.state != ReleaseState.SCHEDULED:
+            return form
+        as_typed = moment.as_typed if moment.is_zone_known else f"{moment.local:%Y-%m-%d %H:%M}"
+        date, time, *fold = as_typed.split()
+        return replace(form, date=date, time=time, fold="".join(fold).strip("()"), moment=moment)
+
+    @classmethod
+    def from_params(cls, params: Mapping[str, str], *, when: str = "") -> "ScheduleForm":
+        when, then = when or params.get("when", ""), params.get("then", "")
         form = replace(
             cls.initial(),
             when=when if when in (SCHEDULE, APPROVAL) else NOW,
@@ -66,7 +74,8 @@ class ScheduleForm:
         )
         if not form.is_later:
             return form
-        date, time, zone, fold = (params.get(name, "") for name in MOMENT_FIELDS)
+        date, time, fold = (params.get(name, "") for name in ("date", "time", "fold"))
+        zone = params.get("zone", form.zone)
         form = replace(form, date=date, time=time, zone=zone, fold=fold)
         try:
             moment = parse_moment(date, time, zone, fold=fold, now=clock.now())
@@ -130,15 +139,3 @@ class ScheduleForm:
             return ""
         has_field = self.error.field in (*MOMENT_FIELDS, "note")
         return str(self.error) if field == (self.error.field if has_field else "") else ""
-
-
-def place_of(zone: str) -> str:
-    """Return the city of a time zone, such as `Oslo`."""
-    return zone.rpartition("/")[2].replace("_", " ")
-
-
-def utc_text(moment: ScheduledMoment) -> str:
-    """Format a moment in UTC: `1:00 PM UTC`, with the day if it differs from the local day."""
-    utc = moment.instant.astimezone(UTC)
-    day = "" if utc.date() == moment.local.date() else f"{active_formats().day(utc)}, "
-    return f"{day}{clock_time(utc)} UTC"
