@@ -8,19 +8,20 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_http_methods
 
-from dashboard.accounts.permissions import demand
+from dashboard.accounts.permissions import require_permission
 from dashboard.approvals import changes
 from dashboard.approvals.models import ApprovalKind, ApprovalRequest
 from dashboard.approvals.requests import ApprovalError
 from dashboard.approvals.rule import PERMISSIONS
 from dashboard.client import APIError
 from dashboard.comments.models import TargetKind
-from dashboard.comments.threads import CommentError, ThreadTarget, begin_thread
+from dashboard.comments.threads import CommentError, add_comment, new_thread
 from dashboard.ledger.models.operations import Outcome, actor_name
 from dashboard.operations import approved_changes
 from dashboard.releases import approval_requests
 from dashboard.releases.errors import ReleaseError
 from dashboard.web.approvals.views import show_request
+from dashboard.web.ui.forms import sent_form_key
 from dashboard.web.ui.htmx import Request
 
 
@@ -38,7 +39,7 @@ def _decision(
         if request.method != "POST":
             return redirect("approval-detail", request_id)
         approval = get_object_or_404(ApprovalRequest, pk=request_id)
-        demand(request, PERMISSIONS[ApprovalKind(approval.kind)])
+        require_permission(request, PERMISSIONS[ApprovalKind(approval.kind)])
         try:
             decide(request, approval)
         except (ApprovalError, ReleaseError) as error:
@@ -78,9 +79,10 @@ def approval_decline(request: Request, approval: ApprovalRequest) -> None:
 @_decision
 def approval_ask(request: Request, approval: ApprovalRequest) -> None:
     """Comment on a request without a decision. The requester is notified."""
-    target = ThreadTarget(TargetKind.REQUEST, object_id=str(approval.pk))
+    thread = new_thread(TargetKind.REQUEST, object_id=str(approval.pk))
+    note, form_key = request.POST.get("note", ""), sent_form_key(request)
     try:
-        begin_thread(request.user, target, request.POST.get("note", ""))
+        add_comment(request.user, thread, note, form_key=form_key)
     except CommentError as error:
         raise ApprovalError(str(error), field="note") from error
     messages.success(request, "Question sent. The request stays open.")

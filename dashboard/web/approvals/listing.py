@@ -61,7 +61,7 @@ class Emergency:
 
 
 @dataclass(frozen=True)
-class ApprovalNews:
+class ApprovalOverview:
     waiting: list[ApprovalRequest]
     """Requests that the user can decide, the first to expire first."""
     waiting_count: int
@@ -100,7 +100,7 @@ def read_list(user: User, state: ListState) -> ApprovalList:
     )
 
 
-def read_news(user: User, now: datetime) -> ApprovalNews:
+def read_approval_overview(user: User, now: datetime) -> ApprovalOverview:
     """Return the approvals in a user's overview.
 
     Makes three queries, or one if the user can't approve.
@@ -110,7 +110,7 @@ def read_news(user: User, now: datetime) -> ApprovalNews:
         ApprovalRequest.objects.undecided(now).exclude(requested_by=user).filter(kind__in=kinds)
     )
     waiting = list(approvals.order_by("expires_at", "pk")) if kinds else []
-    return ApprovalNews(
+    return ApprovalOverview(
         waiting=waiting[:MAX_WAITING],
         waiting_count=len(waiting),
         unsuccessful=_unsuccessful(user, since, now),

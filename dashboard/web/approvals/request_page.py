@@ -15,8 +15,9 @@ from dashboard.ledger.models import Publication
 from dashboard.ledger.queries.audiences import live_publication
 from dashboard.releases.approval_subjects import needs_approval
 from dashboard.releases.checking import read_items
+from dashboard.releases.decisions import number_to_type
 from dashboard.releases.models import Release, ReleaseItem, ReleaseState
-from dashboard.releases.reviewing import ComparedField, compare_review, risks
+from dashboard.releases.reviewing import ComparedField, compare_review
 from dashboard.service.subscriptions import fetch_subscription
 from dashboard.text_diff import TextDifference, compare_texts
 from dashboard.web.releases.board import Board, ItemDetail, read_board
@@ -83,17 +84,16 @@ class RequestPage:
 
     @cached_property
     def may_publish_own(self) -> bool:
-        """Whether the viewer's own token requested it, and no rule requires an approval."""
+        """Whether a token of the viewer's requested it, and no rule requires an approval."""
         release = self.release
-        if release is None or not (self.is_own and release.by_program):
+        if release is None or not (self.is_own and self.approval.by_program):
             return False
         return not needs_approval(release)
 
     @property
     def count_to_type(self) -> int | None:
-        """Number of versions, which has to be typed if there are warnings; otherwise None."""
-        items = [entry.item for entry in self.board.entries] if self.board else []
-        return len(items) if any(risks(item) for item in items) else None
+        """Number of versions, if it has to be typed; otherwise None."""
+        return number_to_type(entry.item for entry in self.board.entries) if self.board else None
 
     @property
     def approval_problem(self) -> str:
@@ -111,7 +111,7 @@ def read_request_page(
     For a release, read the item of `?item=`, or by default the first unreviewed one. That takes
     three calls.
     """
-    releases = Release.objects.select_related("rolls_back", "machine_plan__token")
+    releases = Release.objects.select_related("rolls_back")
     release = releases.filter(approval=approval).first() if "items" in approval.subject else None
     board = read_board(release, params) if release else None
     detail = ItemDetail(board.selected) if board and board.selected else None

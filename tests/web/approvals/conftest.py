@@ -5,26 +5,16 @@ from typing import TypeAlias
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 
 from dashboard.approvals.models import ApprovalRequest, ApprovalRule
 from dashboard.notifications.recipients import notify_pending
 from dashboard.releases import approval_requests
 from dashboard.releases.models import Release
 from dashboard.releases.reviewing import board_digest
-from tests.conftest import logged_in, person
-from tests.support.clock import Clock, stopped
-from tests.support.fake_service import FakeService
 from tests.support.release_service import PublishingAudiences, checked_release
 from tests.support.seeding import seed_rule
 
 Ask: TypeAlias = Callable[..., ApprovalRequest]
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The time of day, which the test advances."""
-    return stopped(monkeypatch)
 
 
 @pytest.fixture
@@ -33,25 +23,6 @@ def rule(db: None) -> ApprovalRule:
     return seed_rule(
         covers_publishing=True, covers_rollbacks=True, covers_webhooks=True, covers_pages=True
     )
-
-
-@pytest.fixture
-def service(db: None, fake_service: FakeService) -> PublishingAudiences:
-    """A service that publishes at once."""
-    fake_service.answer = service = PublishingAudiences()
-    return service
-
-
-@pytest.fixture
-def peter(db: None) -> User:
-    """Peter, another publisher."""
-    return person("peter", "Publishers")
-
-
-@pytest.fixture
-def as_peter(peter: User) -> Client:
-    """A test client logged in as Peter."""
-    return logged_in(peter)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from tests.support.fake_service import FakeService
 from tests.support.html import response_text
 from tests.support.page_form import PageForm
 from tests.support.seeding import seed_rule
-from tests.support.webhook_form import WebhookForm, WebhookSwitch, put_on_list
+from tests.support.webhook_form import WebhookForm, WebhookSwitch
 from tests.support.webhook_service import WebhookService, accepts, away, cut, shows
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rule")]
@@ -26,23 +26,15 @@ NEW_URL = "https://hooks.example/v2"
 
 
 @pytest.fixture
-def service(fake_service: FakeService) -> WebhookService:
-    """A service with one listed subscription."""
-    fake_service.answer = service = WebhookService()
-    put_on_list(service)
-    return service
-
-
-@pytest.fixture
-def webhook(as_administrator: Client, service: WebhookService) -> WebhookForm:
+def webhook(as_administrator: Client, webhooks: WebhookService) -> WebhookForm:
     """The form of the subscription, in Ada's browser."""
-    return WebhookForm(as_administrator, service)
+    return WebhookForm(as_administrator, webhooks)
 
 
 @pytest.fixture
-def switch(as_administrator: Client, service: WebhookService) -> WebhookSwitch:
+def switch(as_administrator: Client, webhooks: WebhookService) -> WebhookSwitch:
     """The switch of the subscription, in Ada's browser."""
-    return WebhookSwitch(as_administrator, service)
+    return WebhookSwitch(as_administrator, webhooks)
 
 
 @pytest.fixture
@@ -68,10 +60,12 @@ def test_saving_again_leads_to_the_same_request(webhook: WebhookForm) -> None:
     assert first == second
 
 
-def test_an_approved_change_is_sent(webhook_request: ApprovalPage, service: WebhookService) -> None:
+def test_an_approved_change_is_sent(
+    webhook_request: ApprovalPage, webhooks: WebhookService
+) -> None:
     assert "nothing has changed since the request" in webhook_request.open().text
     assert "Approved and sent: Change webhook CRM." in webhook_request.decide("approve").text
-    assert service.held["url"] == NEW_URL
+    assert webhooks.held["url"] == NEW_URL
     assert Operation.objects.get().actor_name == "ada"
 
 
@@ -84,53 +78,53 @@ def test_an_approved_change_is_sent(webhook_request: ApprovalPage, service: Webh
     ],
 )
 def test_a_webhook_that_changed_since_voids_the_approval(
-    webhook_request: ApprovalPage, service: WebhookService, changed: dict[str, Any], value: str
+    webhook_request: ApprovalPage, webhooks: WebhookService, changed: dict[str, Any], value: str
 ) -> None:
-    service.held |= changed
+    webhooks.held |= changed
     assert value in webhook_request.open().text
     sentence = "The webhook changed after the request. Nothing was sent."
     assert sentence in webhook_request.decide("approve").text
-    assert (webhook_request.state, service.changes) == (RequestState.VOID, [])
+    assert (webhook_request.state, webhooks.changes) == (RequestState.VOID, [])
     [difference] = ApprovalRequest.objects.get().differences
     assert [difference["what"]] == list(changed)
     assert difference["then"] != difference["now"]
 
 
 def test_an_approval_during_an_outage_is_sent_later(
-    webhook_request: ApprovalPage, service: WebhookService
+    webhook_request: ApprovalPage, webhooks: WebhookService
 ) -> None:
-    service.reading = away
+    webhooks.reading = away
     assert "Approved, but not sent yet" in webhook_request.decide("approve").text
     assert "Send now" in webhook_request.text
-    assert (webhook_request.state, service.changes) == (RequestState.APPROVED, [])
-    service.reading = shows
+    assert (webhook_request.state, webhooks.changes) == (RequestState.APPROVED, [])
+    webhooks.reading = shows
     for _ in range(2):
         webhook_request.decide("send")
-    assert service.changes == [{"url": NEW_URL}]
+    assert webhooks.changes == [{"url": NEW_URL}]
 
 
 def test_an_unanswered_approved_change_is_sent_again(
-    webhook_request: ApprovalPage, service: WebhookService, as_administrator: Client
+    webhook_request: ApprovalPage, webhooks: WebhookService, as_administrator: Client
 ) -> None:
-    service.way = cut(carried_out=False)
+    webhooks.way = cut(carried_out=False)
     webhook_request.decide("approve")
     operation = Operation.objects.get()
     assert operation.outcome == Outcome.UNKNOWN
-    service.way = accepts
+    webhooks.way = accepts
     as_administrator.post(reverse("operation-send-again", args=[operation.operation_key]))
     operation.refresh_from_db()
-    assert (operation.outcome, service.held["url"]) == (Outcome.ACCEPTED, NEW_URL)
+    assert (operation.outcome, webhooks.held["url"]) == (Outcome.ACCEPTED, NEW_URL)
 
 
 def test_what_a_deleted_user_requested_is_not_sent(
-    webhook_request: ApprovalPage, service: WebhookService, ada: User
+    webhook_request: ApprovalPage, webhooks: WebhookService, ada: User
 ) -> None:
-    service.reading = away
+    webhooks.reading = away
     webhook_request.decide("approve")
     ada.delete()
-    service.reading = shows
+    webhooks.reading = shows
     assert "The account of ada no longer exists." in webhook_request.decide("send").text
-    assert service.changes == []
+    assert webhooks.changes == []
 
 
 @pytest.mark.parametrize("active", ["on", "off"])

@@ -201,6 +201,17 @@ def test_a_question_leaves_the_request_open(page: ApprovalPage) -> None:
     assert "Does this include the SIM fees?" in page.text
 
 
+def test_a_question_that_is_sent_twice_is_asked_once(page: ApprovalPage) -> None:
+    decision = page.open().html.split(page.url("decline"))[1]
+    form = {
+        "form_key": re.findall('name="form_key" value="(.*?)"', decision)[0],
+        "note": "Why now?",
+    }
+    for _ in range(2):
+        page.show(page.client.post(page.url("ask"), form, follow=True))
+    assert "1 open comment" in page.text
+
+
 def test_a_requester_cannot_approve_the_request(ask: Ask, as_publisher: Client) -> None:
     page = ApprovalPage(as_publisher, ask())
     assert "Your own request: another person decides it." in page.open().text
