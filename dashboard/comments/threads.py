@@ -1,14 +1,15 @@
 """Begin, answer and resolve threads. Each change adds an entry to the feed in its transaction."""
 
-from dataclasses import dataclass
 from datetime import timedelta
+from secrets import token_hex
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 
 from dashboard import clock
 from dashboard.accounts.permissions import REMOVE_COMMENTS
-from dashboard.comments.anchors import Anchor
 from dashboard.comments.mentions import Names, find_names, people
 from dashboard.comments.models import (
     MAX_BODY,
@@ -34,54 +35,19 @@ class CommentError(Exception):
     """Nothing was changed. `str(error)` is a sentence for the user."""
 
 
-@dataclass(frozen=True)
-class ThreadTarget:
-    """What a thread is about. TargetKind explains `object_id`."""
-
-    kind: TargetKind
-    page_id: str = ""
-    audience_id: str = ""
-    object_id: str = ""
-    version_id: str = ""
-    version_number: int | None = None
-
-    @property
-    def place(self) -> str:
-        if self.kind in OF_AUDIENCE:
-            return place_of("audience", self.page_id, self.audience_id)
-        return place_of(self.kind, self.object_id)
-
-
-def begin_thread(
-    author: User,
-    target: ThreadTarget,
-    body: str,
-    *,
-    anchor: Anchor | None = None,
-    digest: str = "",
-    form_key: str | None = None,
-) -> Comment:
-    """Begin a thread with a comment, or return the comment that this form already added.
-
-    Passages and fields have an `anchor`. Messages and changes have only a `digest` of their text.
-    Raises CommentError.
-    """
-    now = clock.now()
-    thread = Thread(
-        place=target.place,
-        **vars(target),
-        start=anchor.start if anchor else None,
-        end=anchor.end if anchor else None,
-        quote=anchor.quote if anchor else "",
-        text_digest=anchor.digest if anchor else digest,
-        created_at=now,
-        changed_at=now,
-    )
-    return add_comment(author, thread, body, form_key=form_key)
+def new_thread(
+    kind: TargetKind, page_id: str = "", audience_id: str = "", **columns: Any
+) -> Thread:
+    """Return a thread that is saved with its first comment. TargetKind explains `object_id`."""
+    if kind in OF_AUDIENCE:
+        place = place_of("audience", page_id, audience_id)
+    else:
+        place = place_of(kind, columns["object_id"])
+    return Thread(place=place, kind=kind, page_id=page_id, audience_id=audience_id, **columns)
 
 
 def add_comment(author: User, thread: Thread, body: str, *, form_key: str | None = None) -> Comment:
-    """Add a comment to a thread, or return the one that this form already added.
+    """Add a comment to a saved or new thread, or return the one that this form already added.
 
     Raises CommentError.
     """
@@ -100,20 +66,19 @@ def _insert(author: User, thread: Thread, body: str, names: Names, form_key: str
         return earlier
     now = clock.now()
     if thread.pk is None:
+        thread.created_at = thread.changed_at = now
         thread.save()
-    else:
-        Thread.objects.filter(pk=thread.pk).update(changed_at=now)
-    comment = Comment(
+    elif not Thread.objects.filter(pk=thread.pk).update(changed_at=now):
+        raise CommentError("This thread was deleted. Nothing was added.")
+    comment = Comment.objects.create(
         thread=thread,
         author=author,
         author_name=actor_name(author),
         body=body,
         searched=fold(body),
+        form_key=form_key or token_hex(),
         created_at=now,
     )
-    if form_key:
-        comment.form_key = form_key
-    comment.save(force_insert=True)
     mentioned = _save_mentions(comment, names)
     _add_to_feed(thread, author)
     comment_added.send_robust(sender=Comment, comment=comment, mentioned=mentioned)
@@ -124,11 +89,12 @@ def _save_mentions(comment: Comment, names: Names) -> list[User]:
     """Save the mentions of a comment; return the users who weren't mentioned before an edit."""
     before = set(comment.mentions.values_list("user_id", flat=True))
     comment.mentions.exclude(user_id__in=names.users).delete()
-    new = [(user, name) for pk, (user, name) in names.users.items() if pk not in before]
-    Mention.objects.bulk_create(
-        Mention(comment=comment, user=user, name=name) for user, name in new
-    )
-    return [user for user, _ in new]
+    # Lock the accounts: one that was just deleted would undo the comment.
+    accounts = User.objects.select_for_update(no_key=True).order_by("pk")
+    new = accounts.filter(pk__in=names.users.keys() - before)
+    mentions = [Mention(comment=comment, user=user, name=names.users[user.pk][1]) for user in new]
+    Mention.objects.bulk_create(mentions)
+    return [mention.user for mention in mentions]
 
 
 def set_open(user: User, thread: Thread, *, is_open: bool) -> bool:
@@ -171,9 +137,9 @@ def edit_comment(user: User, comment: Comment, body: str) -> None:
         return
     names = find_names(body, people())
     with transaction.atomic():
-        Comment.objects.filter(pk=comment.pk, deleted_at=None).update(
-            body=body, searched=fold(body), edited_at=clock.now()
-        )
+        _lock(comment.thread)
+        if not _present(comment).update(body=body, searched=fold(body), edited_at=clock.now()):
+            raise CommentError("This comment was deleted. Nothing was saved.")
         comment.body = body
         mentioned = _save_mentions(comment, names)
         _add_to_feed(comment.thread, user)
@@ -184,19 +150,21 @@ def edit_comment(user: User, comment: Comment, body: str) -> None:
 
 
 def delete_comment(user: User, comment: Comment) -> None:
-    """Delete a comment. The caller checks permissions.
+    """Delete a comment, unless it already is. The caller checks permissions.
 
     The line stays without its text if others replied, or if it is another user's. A thread without
     lines is deleted, too.
     """
     thread = comment.thread
     with transaction.atomic():
-        list(Thread.objects.select_for_update().filter(pk=thread.pk))
+        _lock(thread)
+        if not _present(comment).exists():
+            return
         later = thread.comments.filter(pk__gt=comment.pk)
         is_first = not thread.comments.filter(pk__lt=comment.pk).exists()
         comment.mentions.all().delete()
         if comment.author_id != user.pk or later.exists():
-            Comment.objects.filter(pk=comment.pk).update(
+            _present(comment).update(
                 body="", searched="", deleted_at=clock.now(), deleted_by_name=actor_name(user)
             )
         elif is_first:
@@ -204,6 +172,14 @@ def delete_comment(user: User, comment: Comment) -> None:
         else:
             comment.delete()
         _add_to_feed(thread, user)
+
+
+def _lock(thread: Thread) -> None:
+    list(Thread.objects.select_for_update().filter(pk=thread.pk))
+
+
+def _present(comment: Comment) -> QuerySet[Comment]:
+    return Comment.objects.filter(pk=comment.pk, deleted_at=None)
 
 
 def _valid_body(body: str) -> str:

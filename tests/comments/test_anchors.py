@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.comments.anchors import Fate, anchor_in, carry
+from dashboard.comments.anchors import PlacementStatus, anchor_in, place_passages
 from dashboard.word_alignment import UNITS, DiffGranularity
 
 pytestmark = pytest.mark.same_on_any_database
@@ -17,31 +17,34 @@ def words_in(text: str) -> list[str]:
     return [unit for unit in units if any(letter.isalnum() for letter in unit)]
 
 
-def carried(passage: str, new: str, old: str = OLD) -> tuple[Fate, str]:
+def carried(passage: str, new: str, old: str = OLD) -> tuple[PlacementStatus, str]:
     start = old.index(passage)
     range_ = (start, start + len(passage))
-    placement = carry(old, new, [range_])[range_]
-    return placement.fate, new[placement.start : placement.end]
+    placement = place_passages(old, new, [range_])[range_]
+    return placement.status, new[placement.start : placement.end]
 
 
 def test_text_added_before_does_not_move_the_mark() -> None:
     new = f"A new first paragraph, with a discount.\n\n{OLD}"
-    assert carried("discount has been", new) == (Fate.SAME, "discount has been")
+    assert carried("discount has been", new) == (PlacementStatus.SAME, "discount has been")
 
 
 def test_text_deleted_is_said_to_be_removed() -> None:
     new = OLD.replace(" No discount has been approved.", "")
-    assert carried("No discount has been approved", new) == (Fate.REMOVED, "")
+    assert carried("No discount has been approved", new) == (PlacementStatus.REMOVED, "")
 
 
 def test_half_of_the_words_kept_counts_as_changed() -> None:
     new = OLD.replace("No discount has been approved", "A discount of 8% has been approved")
-    assert carried("No discount has been approved", new) == (Fate.CHANGED, "has been approved")
+    assert carried("No discount has been approved", new) == (
+        PlacementStatus.CHANGED,
+        "has been approved",
+    )
 
 
 def test_less_than_half_of_the_words_is_removed() -> None:
     new = OLD.replace("No discount has been approved", "No rebate was given")
-    assert carried("No discount has been approved", new) == (Fate.REMOVED, "")
+    assert carried("No discount has been approved", new) == (PlacementStatus.REMOVED, "")
 
 
 def test_the_same_words_elsewhere_are_not_searched() -> None:
@@ -50,12 +53,12 @@ def test_the_same_words_elsewhere_are_not_searched() -> None:
         " Ask for the tender, and write to the manager.",
     )
     new = OLD.replace(moved, "") + rest + moved
-    assert carried("discount has been", new, OLD + rest) == (Fate.REMOVED, "")
+    assert carried("discount has been", new, OLD + rest) == (PlacementStatus.REMOVED, "")
 
 
 def test_spacing_alone_leaves_the_words_the_same() -> None:
     new = OLD.replace("discount has", "discount\n\nhas")
-    assert carried("discount has been", new) == (Fate.SAME, "discount\n\nhas been")
+    assert carried("discount has been", new) == (PlacementStatus.SAME, "discount\n\nhas been")
 
 
 def test_a_range_without_a_word_is_no_anchor() -> None:
@@ -78,14 +81,14 @@ def test_a_mark_never_covers_other_words(
         return
     passage = before[anchor.start : anchor.end]
     range_ = (anchor.start, anchor.end)
-    placement = carry(before, after, [range_])[range_]
+    placement = place_passages(before, after, [range_])[range_]
     marked = after[placement.start : placement.end]
-    match placement.fate:
-        case Fate.SAME:
+    match placement.status:
+        case PlacementStatus.SAME:
             assert marked.split() == passage.split()
-        case Fate.CHANGED:
+        case PlacementStatus.CHANGED:
             rest = iter(words_in(passage))
             assert all(word in rest for word in words_in(marked))  # in their order
             assert 2 * len(words_in(marked)) >= len(words_in(passage))
-        case Fate.REMOVED:
+        case PlacementStatus.REMOVED:
             assert marked == ""

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods
 from dashboard.accounts.permissions import PUBLISH, requires
 from dashboard.comments.assignees import assign
 from dashboard.comments.mentions import people
+from dashboard.comments.threads import CommentError
 from dashboard.ledger.models.operations import actor_name
 from dashboard.releases.errors import ReleaseError
 from dashboard.web.releases.selection import (
@@ -48,7 +49,10 @@ def assign_audiences(request: Request) -> HttpResponse:
     user = None if chosen == NO_ONE else users.first()
     if user is None and chosen != NO_ONE:
         return _show(request, fields, "Choose a person.")
-    count = assign(request.user, keys, user)
+    try:
+        count = assign(request.user, keys, user)
+    except CommentError as error:
+        return _show(request, fields, str(error))
     verb = f"assigned to {actor_name(user)}" if user else "unassigned"
     messages.success(request, f"{count} audience{'' if count == 1 else 's'} {verb}.")
     return redirect(safe_return_url(request, "next", reverse("audience-list")))

@@ -1,7 +1,5 @@
 """The comments on an audience, beside the text of a version."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpResponse
@@ -11,7 +9,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from dashboard import clock
-from dashboard.comments.models import TargetKind, Thread
+from dashboard.comments.models import TargetKind
 from dashboard.comments.queries import placements, threads_of
 from dashboard.contract.audiences import text_of
 from dashboard.live.presence import place_of
@@ -19,9 +17,9 @@ from dashboard.service.reading import poll_audience, read_audience
 from dashboard.text_diff import compare_texts
 from dashboard.web.audiences.progress import version_in_progress
 from dashboard.web.audiences.state import AudienceHead, head_of
-from dashboard.web.comments.annotated import AnnotatedText, annotate
+from dashboard.web.comments.annotated import annotate
+from dashboard.web.comments.discussion import Discussion
 from dashboard.web.comments.subjects import OF_CONVERSATION, metadata_fields, subject_notes
-from dashboard.web.comments.talk import Talk
 from dashboard.web.ui.htmx import Request, is_moving, is_refresh, render_partial
 from dashboard.web.versions.comparison import choices, choose
 
@@ -29,22 +27,12 @@ STATES = ("open", "resolved")
 """Values of `?threads=`. Any other value shows all threads."""
 
 
-@dataclass(frozen=True)
-class AudienceTalk(Talk):
-    annotated: AnnotatedText | None = None
-    """None if no version can be shown."""
-    gone: Sequence[Thread] = ()
-    """Open threads whose words are not in the displayed version."""
-    others: Sequence[Thread] = ()
-    """All other threads that are not beside the text."""
-
-
 @require_GET
 def audience_comments(request: Request, page_id: str, audience_id: str) -> HttpResponse:
     """Show the threads of an audience beside the text of the version `?version=`.
 
-    `?threads=` is one of STATES. An open page fetches the partial "talk" again. With `?message=` or
-    `?change=`, an id in the conversation, redirect to the form of a comment on it.
+    `?threads=` is one of STATES. An open page fetches the partial "discussion" again. With
+    `?message=` or `?change=`, an id in the conversation, redirect to the form of a comment on it.
     """
     place = place_of("audience", page_id, audience_id)
     for kind in OF_CONVERSATION:
@@ -63,12 +51,13 @@ def audience_comments(request: Request, page_id: str, audience_id: str) -> HttpR
         "reading": reading,
         "in_progress": version_in_progress(head, now=clock.now()),
         "fields": metadata_fields(head.audience),
-        **_talk_context(request, head),
+        **_threads_context(request, head),
     }
-    return render_partial(request, "comments/audience.html", context, parts=("talk",))
+    return render_partial(request, "comments/audience.html", context, parts=("discussion",))
 
 
-def _talk_context(request: Request, head: AudienceHead) -> dict[str, Any]:
+def _threads_context(request: Request, head: AudienceHead) -> dict[str, Any]:
+    """Return the threads beside a version's text, those whose words are gone, and the others."""
     place = place_of("audience", head.page_id, head.audience_id)
     old, new = choose(head, from_param="live", to_param=request.GET.get("version", ""))
     version, live = new.version, old.version
@@ -81,21 +70,24 @@ def _talk_context(request: Request, head: AudienceHead) -> dict[str, Any]:
     notes = subject_notes(threads, head.page_id, head.audience_id, head.audience)
     for thread in threads:
         thread.placement, thread.note = placed.get(thread.pk), notes.get(thread.pk, "")
-    chosen = request.GET.get("threads", "")
-    listed = [row for row in threads if chosen not in STATES or row.is_open == (chosen == "open")]
+    selected = request.GET.get("threads", "")
+    chosen = selected if selected in STATES else "all"
+    listed = [row for row in threads if chosen == "all" or row.is_open == (chosen == "open")]
     annotated = annotate(text, difference, listed) if version else None
     paragraphs = annotated.paragraphs if annotated else []
     beside = {thread.pk for paragraph in paragraphs for thread in paragraph.threads}
-    others = [thread for thread in listed if thread.pk not in beside]
-    gone = [row for row in others if row.kind == TargetKind.PASSAGE and row.is_open]
-    rest = [thread for thread in others if thread not in gone]
+    below = [thread for thread in listed if thread.pk not in beside]
+    gone = [row for row in below if row.kind == TargetKind.PASSAGE and row.is_open]
     return {
-        "talk": AudienceTalk(place, threads, annotated, gone, rest),
+        "discussion": Discussion(place, threads),
+        "annotated": annotated,
+        "gone": gone,
+        "others": [thread for thread in below if thread not in gone],
         "version": version,
         "problem": new.problem,
         "live": live if is_compared else None,
         "difference": difference,
         "choices": choices(head, new),
-        "chosen": chosen if chosen in STATES else "all",
+        "chosen": chosen,
         "state": head.state_of(version) if version else "",
     }

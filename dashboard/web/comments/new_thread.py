@@ -1,20 +1,19 @@
 """Read the target of a new thread from a form, and anchor it in the recorded text."""
 
 import re
-from dataclasses import dataclass
 from urllib.parse import unquote
 
 from django.http import Http404, QueryDict
 
 from dashboard.client import APIError
 from dashboard.comments.anchors import Anchor, anchor_in, quote_of, text_digest
-from dashboard.comments.models import OF_AUDIENCE, TargetKind
-from dashboard.comments.threads import CommentError, ThreadTarget
+from dashboard.comments.models import OF_AUDIENCE, TargetKind, Thread
+from dashboard.comments.threads import CommentError, new_thread
 from dashboard.contract.audiences import text_of
 from dashboard.ledger.queries.audiences import audience_last_known, version_last_known
 from dashboard.service.reading import read_conversation
+from dashboard.web.comments.discussion import place_or_404
 from dashboard.web.comments.subjects import conversation_digests, metadata_fields
-from dashboard.web.comments.talk import place_or_404
 from dashboard.web.ui.query_params import int_param
 from dashboard.web.ui.urls import is_identifier
 
@@ -25,16 +24,8 @@ class TextChangedError(CommentError):
     """The text has changed since the form was shown."""
 
 
-@dataclass(frozen=True)
-class NewThread:
-    target: ThreadTarget
-    anchor: Anchor | None = None
-    digest: str = ""
-    """The digest of the displayed message or change."""
-
-
-def read_new_thread(fields: QueryDict) -> NewThread:
-    """Return the subject of the thread that a form begins.
+def read_new_thread(fields: QueryDict) -> Thread:
+    """Return the thread that a form begins, without its comment.
 
     The field `place` is required. `kind` defaults to the place itself. Depending on the kind,
     `object_id`, `version`, `start`, `end` and `digest` are read, too. Raises Http404, or
@@ -58,12 +49,12 @@ def read_new_thread(fields: QueryDict) -> NewThread:
         case TargetKind.MESSAGE | TargetKind.CHANGE:
             return _message(TargetKind(kind), ids, fields)
         case TargetKind.AUDIENCE:
-            return NewThread(ThreadTarget(TargetKind.AUDIENCE, *ids))
+            return new_thread(TargetKind.AUDIENCE, *ids)
     [object_id] = [unquote(text) for text in place.place.split(":")[1:]]
-    return NewThread(ThreadTarget(TargetKind(kind), object_id=object_id))
+    return new_thread(TargetKind(kind), object_id=object_id)
 
 
-def _passage(ids: tuple[str, str], fields: QueryDict) -> NewThread:
+def _passage(ids: tuple[str, str], fields: QueryDict) -> Thread:
     record = version_last_known(*ids, fields.get("version", ""))
     if record is None:
         raise Http404
@@ -73,12 +64,12 @@ def _passage(ids: tuple[str, str], fields: QueryDict) -> NewThread:
     anchor = anchor_in(text, start, end)
     if anchor is None:
         raise CommentError("Select some words of the text first.")
-    version_id, number = record.version_id, record.version_number
-    target = ThreadTarget(TargetKind.PASSAGE, *ids, version_id=version_id, version_number=number)
-    return NewThread(target, anchor)
+    thread = new_thread(TargetKind.PASSAGE, *ids, **vars(anchor))
+    thread.version_id, thread.version_number = record.version_id, record.version_number
+    return thread
 
 
-def _field(ids: tuple[str, str], fields: QueryDict) -> NewThread:
+def _field(ids: tuple[str, str], fields: QueryDict) -> Thread:
     name = fields.get("object_id", "")
     record = audience_last_known(*ids)
     text = metadata_fields(record.audience).get(name) if record else None
@@ -87,10 +78,10 @@ def _field(ids: tuple[str, str], fields: QueryDict) -> NewThread:
     if fields.get("digest"):
         _check_digest(text, fields)
     anchor = Anchor(0, len(text), quote_of(text), text_digest(text))
-    return NewThread(ThreadTarget(TargetKind.FIELD, *ids, object_id=name), anchor)
+    return new_thread(TargetKind.FIELD, *ids, object_id=name, **vars(anchor))
 
 
-def _message(kind: TargetKind, ids: tuple[str, str], fields: QueryDict) -> NewThread:
+def _message(kind: TargetKind, ids: tuple[str, str], fields: QueryDict) -> Thread:
     """Return a thread on a message or change. Without a digest, read the conversation for it."""
     object_id, digest = fields.get("object_id", ""), fields.get("digest", "")
     if not object_id or not is_identifier(object_id):
@@ -103,7 +94,7 @@ def _message(kind: TargetKind, ids: tuple[str, str], fields: QueryDict) -> NewTh
         digest = conversation_digests(conversation).get((kind, object_id), "")
         if not digest:
             raise CommentError(f"This {kind} is no longer returned.")
-    return NewThread(ThreadTarget(kind, *ids, object_id=object_id), digest=digest)
+    return new_thread(kind, *ids, object_id=object_id, text_digest=digest)
 
 
 def _check_digest(text: str, fields: QueryDict) -> None:

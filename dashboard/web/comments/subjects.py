@@ -1,7 +1,6 @@
 """The subjects of threads besides passages: fields, messages and changes, as last read."""
 
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 
 from pydantic.alias_generators import to_snake
 
@@ -44,26 +43,23 @@ def subject_notes(
     A sentence is empty if nothing has changed. The conversation is read once, if a thread is about
     a message or change.
     """
-    threads = list(threads)
-    fields = metadata_fields(audience)
-    digests: dict[tuple[str, str], str] | None = None
+    fields = metadata_fields(audience).items()
+    digests = {(TargetKind.FIELD.value, name): text_digest(text) for name, text in fields}
+    kinds, problem = {TargetKind.FIELD, *OF_CONVERSATION}, ""
+    threads = [thread for thread in threads if thread.kind in kinds]
     if any(thread.kind in OF_CONVERSATION for thread in threads):
-        with suppress(APIError):
-            digests = conversation_digests(read_conversation(page_id, audience_id))
-    notes = {}
-    for thread in threads:
-        if thread.kind == TargetKind.FIELD:
-            text = fields.get(thread.object_id)
-            notes[thread.pk] = _note(thread, "field", None if text is None else text_digest(text))
-        elif thread.kind in OF_CONVERSATION and digests is None:
-            notes[thread.pk] = "The conversation can’t be read at the moment."
-        elif digests is not None and thread.kind in OF_CONVERSATION:
-            digest = digests.get((thread.kind, thread.object_id))
-            notes[thread.pk] = _note(thread, thread.kind, digest)
-    return notes
+        try:
+            digests |= conversation_digests(read_conversation(page_id, audience_id))
+        except APIError:
+            problem = "The conversation can’t be read at the moment."
+    return {
+        thread.pk: (thread.kind in OF_CONVERSATION and problem) or _note(thread, digests)
+        for thread in threads
+    }
 
 
-def _note(thread: Thread, subject: str, digest: str | None) -> str:
+def _note(thread: Thread, digests: Mapping[tuple[str, str], str]) -> str:
+    digest = digests.get((thread.kind, thread.object_id))
     if digest is None:
-        return f"This {subject} is no longer returned."
-    return "" if digest == thread.text_digest else f"The {subject} has changed since."
+        return f"This {thread.kind} is no longer returned."
+    return "" if digest == thread.text_digest else f"The {thread.kind} has changed since."

@@ -10,29 +10,28 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods
 
-from dashboard.accounts.permissions import REMOVE_COMMENTS, demand
+from dashboard.accounts.permissions import REMOVE_COMMENTS, require_permission
 from dashboard.comments.mentions import find_names, people
 from dashboard.comments.models import Comment, LineKind, Thread
 from dashboard.comments.queries import exported_comments, threads_of, with_lines
 from dashboard.comments.threads import (
     CommentError,
     add_comment,
-    begin_thread,
     delete_comment,
     edit_comment,
     set_open,
 )
 from dashboard.ledger.models.operations import actor_name
-from dashboard.web.comments.new_thread import NewThread, TextChangedError, read_new_thread
+from dashboard.web.comments.discussion import Discussion, discussion_url, place_or_404
+from dashboard.web.comments.new_thread import TextChangedError, read_new_thread
 from dashboard.web.comments.subjects import OF_CONVERSATION
-from dashboard.web.comments.talk import Talk, place_or_404, talk_url
 from dashboard.web.ui.csv import Cell, csv_response
 from dashboard.web.ui.forms import forget_unsent_form, resumed_form, sent_form_key
 from dashboard.web.ui.htmx import Request, render_partial, safe_return_url
 from dashboard.web.ui.query_params import MAX_TEXT_LENGTH
 
-HIDDEN_FIELDS = ("place", "kind", "about", "object_id", "version", "start", "end", "digest")
-"""The fields that say what a new thread is about."""
+HIDDEN_FIELDS = ("place", "kind", "about", "object_id", "version", "start", "end", "digest", "next")
+"""The fields that say what a new thread is about, and the page to return to."""
 
 CELLS = (
     Cell("Thread", "thread_id"),
@@ -53,11 +52,13 @@ CELLS = (
 
 
 @require_GET
-def talk(request: Request) -> HttpResponse:
-    """Show the threads of `?place=`. An open page fetches the partial "talk" again."""
+def discussion(request: Request) -> HttpResponse:
+    """Show the threads of `?place=`. Open pages fetch "discussion" or "item-discussion"."""
     place = place_or_404(request.GET.get("place", ""))
-    context = {"place": place, "talk": Talk(place.place, threads_of(place.place))}
-    return render_partial(request, "comments/talk.html", context, parts=("talk",))
+    context = {"place": place, "discussion": Discussion(place.place, threads_of(place.place))}
+    return render_partial(
+        request, "comments/discussion.html", context, parts=("discussion", "item-discussion")
+    )
 
 
 @require_GET
@@ -85,36 +86,31 @@ def thread_detail(request: Request, thread_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def thread_new(request: Request) -> HttpResponse:
     """Begin a thread; see `read_new_thread` for the fields."""
-    is_sent = request.method == "POST"
-    fields = request.POST if is_sent else resumed_form(request) or request.GET
+    fields = _fields(request)
     body = fields.get("body", "")
-    new: NewThread | None = None
+    thread: Thread | None = None
     error: CommentError | None = None
     try:
-        new = read_new_thread(fields)
-        if is_sent:
-            form_key = sent_form_key(request)
-            comment = begin_thread(
-                request.user,
-                new.target,
-                body,
-                anchor=new.anchor,
-                digest=new.digest,
-                form_key=form_key,
-            )
+        thread = read_new_thread(fields)
+        if request.method == "POST":
+            comment = add_comment(request.user, thread, body, form_key=sent_form_key(request))
             return _done(request, comment.thread, comment.body)
     except CommentError as problem:
         error = problem
     hidden = {name: fields.get(name) for name in HIDDEN_FIELDS}
-    context: dict[str, Any] = {"button": "Comment" if new else "", "body": body}
-    if new:
-        hidden["digest"] = new.anchor.digest if new.anchor else new.digest
-        context["quote"] = new.anchor.quote if new.anchor else ""
-        if new.target.kind in OF_CONVERSATION:
-            kind = new.target.kind
-            context["note"] = f"On a {kind} of the conversation. Its text isn’t stored."
+    context: dict[str, Any] = {"button": "Comment" if thread else "", "body": body}
+    if thread:
+        hidden["digest"], context["quote"] = thread.text_digest, thread.quote
+        if thread.kind in OF_CONVERSATION:
+            note = f"On a {thread.kind} of the conversation. Its text isn’t stored."
+            context["note"] = note
     place = fields.get("place", "")
     return _show_form(request, place, error, title="New comment", hidden=hidden, **context)
+
+
+def _fields(request: Request) -> QueryDict:
+    """Return the sent fields, or those saved until the user signed in again, or the URL's."""
+    return request.POST if request.method == "POST" else resumed_form(request) or request.GET
 
 
 def _show_form(
@@ -132,8 +128,7 @@ def _show_form(
 @require_http_methods(["GET", "HEAD", "POST"])
 def thread_reply(request: Request, thread_id: int) -> HttpResponse:
     thread = get_object_or_404(Thread, pk=thread_id)
-    fields = request.POST if request.method == "POST" else resumed_form(request) or request.GET
-    body, error = fields.get("body", ""), None
+    body, error = _fields(request).get("body", ""), None
     if request.method == "POST":
         try:
             add_comment(request.user, thread, body, form_key=sent_form_key(request))
@@ -165,10 +160,8 @@ def _set_open(request: Request, thread_id: int, *, is_open: bool) -> HttpRespons
 @require_http_methods(["GET", "HEAD", "POST"])
 def comment_edit(request: Request, comment_id: int) -> HttpResponse:
     comment = _comment_or_404(comment_id)
-    is_sent, error = request.method == "POST", None
-    fields = request.POST if is_sent else resumed_form(request) or QueryDict()
-    body = fields.get("body", comment.body)
-    if is_sent:
+    body, error = _fields(request).get("body", comment.body), None
+    if request.method == "POST":
         try:
             edit_comment(request.user, comment, body)
             return _done(request, comment.thread, body)
@@ -183,7 +176,7 @@ def comment_delete(request: Request, comment_id: int) -> HttpResponse:
     """Delete the user's own comment, or as an administrator the text of another user's."""
     comment = _comment_or_404(comment_id)
     if comment.author_id != request.user.pk:
-        demand(request, REMOVE_COMMENTS)
+        require_permission(request, REMOVE_COMMENTS)
     if request.method != "POST":
         note = "The text can’t be restored. If there are replies, a line shows that it was deleted."
         context = {"deleted": comment, "thread_id": comment.thread_id, "note": note}
@@ -215,10 +208,10 @@ def _done(request: Request, thread: Thread, body: str = "") -> HttpResponse:
 
 
 def _region_url(request: Request, place: str) -> str:
-    """Return the URL of the partial "talk" for the page from which htmx sent the form.
+    """Return the URL of the partial with the threads, for the page from which htmx sent the form.
 
     An audience's page shows its threads beside a text, so its own URL is returned.
     """
     page, here = request.htmx.current_url_abs_path or "", place_or_404(place)
     is_audience_s = here.kind == "audience" and urlsplit(page).path == here.path
-    return page.partition("#")[0] if is_audience_s else talk_url(place)
+    return page.partition("#")[0] if is_audience_s else discussion_url(place)

@@ -1,9 +1,11 @@
 """Assignees: one per audience, set for one or many audiences, filtered, counted and cleared."""
 
+from functools import partial
 from urllib.parse import quote
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
 
 from dashboard.ledger.models import AudienceRecord
@@ -11,7 +13,8 @@ from dashboard.releases.models import MAX_ITEMS
 from tests.conftest import logged_in, person
 from tests.support import wire
 from tests.support.fake_service import FakeService
-from tests.support.html import text
+from tests.support.html import elements, text
+from tests.support.interleaving import before_statement, before_transaction, begun, held_at
 from tests.support.live_page import LivePage
 from tests.support.one_audience import serve
 from tests.support.seeding import seed_audiences, seed_pages, seed_view
@@ -45,15 +48,44 @@ def listed(client: Client, assignee: str) -> list[str]:
 
 def test_a_selection_is_assigned_and_filtered(as_publisher: Client, vera: User) -> None:
     assign(as_publisher, 1, 2, to=vera)
-    assert listed(as_publisher, "vera") == ["Brightwater Foods", "Nordlys"]
+    assert listed(as_publisher, "@vera") == ["Brightwater Foods", "Nordlys"]
     assert listed(as_publisher, "none") == ["Hanseatic"]
     assign(as_publisher, 2, to=None)
-    assert listed(as_publisher, "vera") == ["Brightwater Foods"]
+    assert listed(as_publisher, "@vera") == ["Brightwater Foods"]
+
+
+@pytest.mark.parametrize("url", ["/audiences/?q=nord&sort=name", "/pages/page_1/?q=nord"])
+def test_a_selection_returns_to_its_list(as_publisher: Client, vera: User, url: str) -> None:
+    selection = as_publisher.get(url).text.partition("data-selection=")[2]
+    inputs = [element.attributes for element in elements(selection, "input")]
+    assert {"type": "hidden", "name": "next", "value": url} in inputs
+    fields = {"audience": "page_1/aud_2", "next": url}
+    form = as_publisher.post("/audiences/assign/", fields).text
+    assert url in [element.attributes.get("href") for element in elements(form, "a")]
+    response = as_publisher.post("/audiences/assign/", fields | {"assignee": str(vera.pk)})
+    assert response["Location"] == url
+
+
+@pytest.mark.parametrize("name", ["me", "none"])
+def test_users_named_like_a_value_can_be_chosen(as_publisher: Client, name: str) -> None:
+    assign(as_publisher, 1, to=person(name))
+    assert listed(as_publisher, f"@{name}") == ["Brightwater Foods"]
+    assert "Brightwater Foods" not in listed(as_publisher, name)
+    page = as_publisher.get("/pages/page_1/audiences/aud_1/comments/").text
+    assert f'href="/audiences/?assignee=@{name}"' in page
+
+
+@pytest.mark.parametrize("value", ["@nobody", "vera"])
+def test_an_unknown_assignee_is_named_and_ignored(
+    as_publisher: Client, vera: User, value: str
+) -> None:
+    html = as_publisher.get(f"/audiences/?assignee={value}").text
+    assert f"“{value}” doesn’t exist anymore and is ignored." in text(html)
 
 
 def test_all_that_match_a_filter_are_assigned(as_publisher: Client, vera: User) -> None:
     assign(as_publisher, to=vera, all_matching="1", query="?q=nord")
-    assert listed(as_publisher, "vera") == ["Nordlys"]
+    assert listed(as_publisher, "@vera") == ["Nordlys"]
 
 
 def test_all_that_match_can_be_more_than_a_release_takes(as_publisher: Client, vera: User) -> None:
@@ -118,6 +150,7 @@ def test_reading_an_audience_again_keeps_its_assignee(as_publisher: Client, vera
     assert AudienceRecord.objects.get(audience_id="aud_1").assignee == vera
 
 
+@pytest.mark.same_on_any_database  # See test_poll.py.
 def test_an_open_page_counts_new_assignments(
     as_publisher: Client, as_viewer: Client, vera: User
 ) -> None:
@@ -143,3 +176,25 @@ def test_removing_a_person_removes_no_comment(as_publisher: Client) -> None:
     page = as_publisher.get("/pages/page_1/audiences/aud_1/comments/").text
     assert "Where does 71 come from?" in text(page)
     assert "Assigned to" not in text(page)
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_an_account_turned_off_at_that_moment_is_refused(as_publisher: Client, vera: User) -> None:
+    with held_at(
+        before_transaction(), partial(assign, as_publisher, 1, to=vera, status=422)
+    ) as form:
+        vera.is_active = False
+        vera.save()
+    assert "The account of vera is turned off." in text(form.result())
+    assert not AudienceRecord.objects.exclude(assignee=None).exists()
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_an_assignment_waits_for_a_read_of_its_page(as_publisher: Client, vera: User) -> None:
+    read = partial(seed_audiences, wire.audience(audienceId="aud_1", effectiveName="Renamed"))
+    with held_at(before_statement("INSERT INTO", "ledger_audiencerecord"), read):
+        at_page = before_statement("ledger_pagerecord", "FOR UPDATE")
+        assigning = begun(at_page, partial(assign, as_publisher, 1, 2, to=vera))
+    assigning.result()
+    assert AudienceRecord.objects.filter(assignee=vera).count() == 2

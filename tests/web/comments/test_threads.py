@@ -5,6 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 
@@ -18,6 +19,7 @@ from tests.support.fake_service import FakeService
 from tests.support.hostile_strings import PAYLOADS
 from tests.support.html import elements, text
 from tests.support.one_audience import serve
+from tests.support.operations import operation
 from tests.support.seeding import (
     seed_approval,
     seed_audiences,
@@ -52,10 +54,11 @@ def test_a_viewer_s_comment_is_shown_to_others(comments: CommentPage, as_publish
     assert "1 open" in others.text
 
 
-@pytest.mark.parametrize("place", ["release:1", "request:1"])
-def test_releases_and_requests_have_threads(comments: CommentPage, place: str) -> None:
+@pytest.mark.parametrize("place", ["release:1", "request:1", "operation:op_1"])
+def test_other_places_have_threads_too(comments: CommentPage, paula: User, place: str) -> None:
     seed_release()
     seed_approval()
+    operation(paula, "op_1")
     there = CommentPage(comments.client, place)
     there.comment("Who reviews this?")
     assert there.comments() == ["Who reviews this?"]
@@ -87,7 +90,8 @@ def test_what_cannot_be_saved_stays_in_the_form(comments: CommentPage, body: str
 def test_hostile_text_is_only_text(comments: CommentPage) -> None:
     body = " ".join(PAYLOADS).encode(errors="ignore").decode()[:4_000]
     comments.comment(body)
-    assert "<script" not in comments.html().partition('id="talk"')[2].partition("</section>")[0]
+    after = comments.html().partition('id="discussion"')[2]
+    assert "<script" not in after.partition("</section>")[0]
 
 
 def test_links_in_a_comment_can_be_followed(comments: CommentPage) -> None:
