@@ -5,7 +5,7 @@ the text has changed, nothing is decided, and the response says what has changed
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -25,15 +25,16 @@ from dashboard.ledger.models.operations import Outcome, actor_name
 from dashboard.ledger.operations import OPEN
 from dashboard.ledger.queries.audiences import of_audiences
 from dashboard.ledger.queries.rows import AudienceKey
-from dashboard.ledger.recording import set_rejected
+from dashboard.ledger.recording import lock_pages, set_rejected
 from dashboard.review.models import DecisionKind, ReviewDecision, ReviewRun
 
 NOTICE_AFTER = timedelta(seconds=10)
 """How long a user can undo a decision before anybody is notified of it. Source: our choice."""
 JUST_NOW = timedelta(minutes=1)
 
-IN_FORCE = Q(undone_at=None) & ~Q(kind=DecisionKind.RELEASE, release_item=None)
-"""Decisions that were neither undone nor removed from their release."""
+_IS_PLANNED = Q(release_item__isnull=False) & ~Q(release_item__state="canceled")
+IN_FORCE = Q(undone_at=None) & (~Q(kind=DecisionKind.RELEASE) | _IS_PLANNED)
+"""Decisions that were neither undone nor removed from their release, nor canceled with it."""
 SHARED = ~(Q(kind=DecisionKind.SKIPPED) | Q(kind=DecisionKind.LATER, is_for_team=False))
 """Decisions that apply to everybody; see `ReviewDecision.is_shared`."""
 
@@ -127,14 +128,17 @@ def rejections(keys: Sequence[AudienceKey]) -> dict[tuple[str, str, str], Review
 
 @contextmanager
 def deciding(
-    run: ReviewRun, key: AudienceKey, user: User, expected: str
+    run: ReviewRun, key: AudienceKey, user: User, expected: str, *, accounts: Iterable[int] = ()
 ) -> Iterator[DecisionBasis]:
-    """Lock an audience for a decision.
+    """Lock an audience for a decision, and before it the accounts that the decision names.
 
     `expected` is the digest that the form showed. Raises DecidedError if the digest has changed or
     the audience is no longer on record.
     """
     with transaction.atomic():
+        named = User.objects.select_for_update(no_key=True).filter(pk__in=accounts)
+        list(named.order_by("pk").values_list("pk"))
+        lock_pages(key[0])
         records = AudienceRecord.objects.select_for_update().filter(
             page_id=key[0], audience_id=key[1]
         )

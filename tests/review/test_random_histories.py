@@ -153,7 +153,7 @@ class History:
     def next(self, who: Reviewer, *, may_stay: bool = False) -> None:
         number = self.keys.index(who.page.key) + 1 if who.page else 0
         queue = read_queue(who.run)
-        item = go_to_next(queue, number, may_stay=may_stay)
+        item = go_to_next(queue, number, may_decide=True, may_stay=may_stay)
         if item:
             assert holder_at(item.place, but=who.user.pk) is None
             assert self.is_selected(who, item.key)

@@ -33,9 +33,9 @@ from dashboard.review.models import (
     ReviewRun,
 )
 from dashboard.review.runs import read_queue
-from dashboard.web.review.item_views import go_on, item_url, key_of, own_run, show_item
+from dashboard.web.review.item_views import item_url, key_of, own_run, redirect_to_next, show_item
 from dashboard.web.review.later import later_columns
-from dashboard.web.review.needs_work import needs_work, undo_needs_work
+from dashboard.web.review.needs_work import named_accounts, needs_work, undo_needs_work
 from dashboard.web.ui.forms import forget_unsent_form
 from dashboard.web.ui.htmx import Request, posted_from
 from dashboard.web.ui.query_params import int_param
@@ -58,13 +58,15 @@ def decision(kind: DecisionKind) -> Callable[[Act], View]:
         @requires(PUBLISH, refusal=REFUSAL)
         @wraps(act)
         def view(request: Request, run_id: int, number: int) -> HttpResponse:
-            run, shown = own_run(request, run_id), request.POST.get("shown", "")
-            if not is_decided_by(run, kind, shown):
-                try:
-                    with deciding(run, key_of(run, number), request.user, shown) as basis:
-                        columns = act(request, run, basis)
-                        decide(run, basis, request.user, kind, **columns)
-                except (DecidedError, ReleaseError, CommentError) as error:
+            run, displayed_digest = own_run(request, run_id), request.POST.get("shown", "")
+            key, named = key_of(run, number), named_accounts(request.POST)
+            try:
+                with deciding(run, key, request.user, displayed_digest, accounts=named) as basis:
+                    columns = act(request, run, basis)
+                    decide(run, basis, request.user, kind, **columns)
+            except (DecidedError, ReleaseError, CommentError) as error:
+                # The same form may have been sent just before, as by a double click.
+                if not is_decided_by(run, kind, displayed_digest):
                     return show_item(
                         request,
                         read_queue(run),
@@ -74,7 +76,7 @@ def decision(kind: DecisionKind) -> Callable[[Act], View]:
                         opened=kind.value,
                     )
             forget_unsent_form(request)
-            return go_on(request, run, number)
+            return redirect_to_next(request, run, number)
 
         return view
 
@@ -86,9 +88,10 @@ def review_release(request: Request, run: ReviewRun, basis: DecisionBasis) -> Co
     """Add the version to this review's draft, or to the draft that the user chose."""
     record = basis.record
     key = (record.page_id, record.audience_id)
-    chosen = Release.objects.filter(pk=int_param(request.POST.get("release", "")))
-    release = chosen.first() or run.release
-    if release is None or (release.state != ReleaseState.DRAFT and not chosen):
+    chosen = Release.objects.filter(pk=int_param(request.POST.get("release", ""))).first()
+    is_draft = run.release is not None and run.release.state == ReleaseState.DRAFT
+    release = chosen or (run.release if is_draft else None)
+    if release is None:
         release = create_release(
             name=f"Review: {run.title}"[:200], note="", audiences=[key], user=request.user
         )
@@ -103,13 +106,16 @@ def review_release(request: Request, run: ReviewRun, basis: DecisionBasis) -> Co
 def review_needs_work(request: Request, run: ReviewRun, basis: DecisionBasis) -> Columns:
     """Comment on the audience, and assign it to the chosen user, if any."""
     assignee = request.POST.get("assignee", "")
-    words = _typed(request, "comment")
+    words = request.POST.get("comment", "")
     return needs_work(basis, request.user, words, int_param(assignee) if assignee else None)
 
 
 @decision(DecisionKind.REJECTED)
 def review_reject(request: Request, run: ReviewRun, basis: DecisionBasis) -> Columns:
-    return {"reason": _typed(request, "reason")}
+    reason = request.POST.get("reason", "").replace("\r\n", "\n").replace("\0", "").strip()
+    if len(reason) > MAX_REASON:
+        raise DecidedError(f"The maximum is {MAX_REASON:,} characters. Nothing was decided.")
+    return {"reason": reason}
 
 
 @decision(DecisionKind.LATER)
@@ -122,20 +128,10 @@ def review_skip(request: Request, run: ReviewRun, basis: DecisionBasis) -> Colum
     return {}
 
 
-def _typed(request: Request, name: str) -> str:
-    text = request.POST.get(name, "").strip().replace("\r\n", "\n")
-    if len(text) > MAX_REASON:
-        limit = f"The maximum is {MAX_REASON:,}. Nothing was decided."
-        raise DecidedError(f"This has {len(text):,} characters. {limit}")
-    if "\0" in text:  # PostgreSQL rejects it.
-        raise DecidedError("This has a character that can’t be stored. Nothing was decided.")
-    return text
-
-
 @require_POST
 def review_next(request: Request, run_id: int, number: int) -> HttpResponse:
     """Go to the next open item that nobody else claims, without a decision."""
-    return go_on(request, own_run(request, run_id), number)
+    return redirect_to_next(request, own_run(request, run_id), number)
 
 
 @require_POST
@@ -146,7 +142,7 @@ def review_narrow(request: Request, run_id: int, number: int) -> HttpResponse:
     if run.assigned_to not in AssignedTo:
         raise Http404
     run.save(update_fields=["assigned_to"])
-    return go_on(request, run, number, may_stay=True)
+    return redirect_to_next(request, run, number, may_stay=True)
 
 
 @require_POST

@@ -7,11 +7,10 @@ from django.utils.functional import cached_property
 
 from dashboard.client import APIError
 from dashboard.contract.audiences import AudienceVersion, text_of
-from dashboard.ledger.models import AudienceRecord
 from dashboard.ledger.queries.audiences import audience_last_known
 from dashboard.operations.checking import PublishTarget
 from dashboard.operations.publish_review import PublishReview, review_publish
-from dashboard.review.decisions import DecisionBasis, read_basis
+from dashboard.review.decisions import DecisionBasis, read_basis, version_digest
 from dashboard.review.runs import QueueItem
 from dashboard.review.verdicts import JudgedChange
 from dashboard.text_diff import TextDifference, compare_texts
@@ -36,7 +35,7 @@ class Desk:
     @property
     def page_name(self) -> str:
         page = self.review.page if self.review else None
-        return page.name if page else self.item.page_id
+        return (page.visible_name if page else "") or self.item.page_id
 
     @property
     def version(self) -> AudienceVersion | None:
@@ -74,27 +73,32 @@ class Desk:
         return verdicts_in(self.thread, *key) if self.thread else {}
 
     @property
-    def shown(self) -> str:
-        return self.basis.digest if self.basis else ""
+    def digest(self) -> str:
+        """The digest that a decision has to match; "" if none may be made.
+
+        Somebody else may have recorded another text while this one was read.
+        """
+        if self.basis is None:
+            return ""
+        is_same = version_digest(self.version) == version_digest(self.basis.version)
+        return self.basis.digest if is_same or self.review is None else ""
 
 
 def read_desk(item: QueueItem, user_id: int) -> Desk:
     """Read the latest version of an item from the service, like the publish dialog."""
+    review, problem = None, ""
     record = audience_last_known(*item.key)
-    if record is None or not record.latest_version_id:
-        return Desk(item, _basis(record, user_id), None)
-    target = PublishTarget(*item.key, record.latest_version_id)
-    try:
-        review = review_publish(target, with_conversation=True)
-    except APIError as error:
-        return Desk(item, _basis(record, user_id), None, str(error))
-    latest = review.audience.latest_version
-    if latest and latest.version_id != target.version_id:
-        # The service returned a newer version, so the user decides on that one.
-        target = target._replace(version_id=latest.version_id)
-        review = review_publish(target, with_conversation=True)
-    return Desk(item, _basis(audience_last_known(*item.key), user_id), review)
-
-
-def _basis(record: AudienceRecord | None, user_id: int) -> DecisionBasis | None:
-    return read_basis(record, user_id) if record else None
+    if record and record.latest_version_id:
+        target = PublishTarget(*item.key, record.latest_version_id)
+        try:
+            review = review_publish(target, with_conversation=True)
+            latest = review.audience.latest_version
+            if latest and latest.version_id != target.version_id:
+                # The service returned a newer version, so the user decides on that one.
+                target = target._replace(version_id=latest.version_id)
+                review = review_publish(target, with_conversation=True)
+        except APIError as error:
+            review, problem = None, str(error)
+        record = audience_last_known(*item.key)
+    basis = read_basis(record, user_id) if record else None
+    return Desk(item, basis, review, problem)

@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
+from dashboard.accounts.permissions import PUBLISH, may
 from dashboard.comments.assignees import assignee_of
 from dashboard.comments.mentions import people
 from dashboard.comments.queries import open_threads_of
@@ -18,16 +19,16 @@ from dashboard.ledger.queries.rows import AudienceKey
 from dashboard.releases.models import Release, ReleaseState
 from dashboard.review.decisions import last_of_run, read_basis, what_changed
 from dashboard.review.models import DecisionKind, ReviewRun
-from dashboard.review.runs import ReviewQueue, go_to_next, read_queue
+from dashboard.review.runs import ReviewQueue, changed_words, go_to_next, read_queue
 from dashboard.web.review.desk import SHOWS, Desk, read_desk
-from dashboard.web.review.later import later_choices
+from dashboard.web.review.later import later_choices, later_form
 from dashboard.web.ui.forms import resumed_form
 from dashboard.web.ui.htmx import Request, render_partial, wants_partial
 
 DESK = "review/desk.html"
 AROUND = "around"
 """The HX-Target of requests for the list, the numbers and the last decision."""
-LANE_BEFORE, LANE_AFTER = 30, 60
+LISTED_BEFORE, LISTED_AFTER = 30, 60
 """Number of items shown before and after the selected one. Source: our choice."""
 MAX_DRAFTS = 10
 FORMS = {
@@ -43,13 +44,13 @@ def review_item(request: Request, run_id: int, number: int) -> HttpResponse:
     """Show an item of a review. `?show=` selects its changes, its version or the live text.
 
     Partials: "item" for the item alone, also used to fetch the next items in advance; "around" for
-    the list and the numbers; "lane" for the list; "now" for what has changed since the page was
-    loaded with the digest `?shown=`.
+    the list and the numbers; "review-items" for the list; "now" for what has changed since the page
+    was loaded with the digest `?shown=`.
     """
     run = own_run(request, run_id)
     key_of(run, number)
     queue = read_queue(run)
-    if wants_partial(request, (AROUND, "lane")):
+    if wants_partial(request, (AROUND, "review-items")):
         template = f"review/{request.htmx.target}.html"
         return render(request, template, around_context(queue, number))
     if wants_partial(request, ("now",)):
@@ -67,13 +68,13 @@ def _show_now(request: Request, queue: ReviewQueue, number: int) -> HttpResponse
     item = queue[number]
     record = audience_last_known(*item.key)
     basis = read_basis(record, request.user.pk) if record else None
-    shown = request.GET.get("shown", "")
-    has_changed = bool(basis and shown and basis.digest != shown)
+    displayed = request.GET.get("shown", "")
+    has_changed = bool(basis and displayed and basis.digest != displayed)
     context = {
         "run": queue.run,
         "number": number,
         "desk": Desk(item, basis, None),
-        "shown": shown,
+        "displayed": displayed,
         "has_changed": has_changed,
         "change": what_changed(queue.run, basis, request.user) if basis else "",
     }
@@ -108,6 +109,7 @@ def show_item(
         "has_changed": False,
         "change": "",
         "choices": later_choices(),
+        "back_at": later_form(fields or {}),
         "assignee": assignee_of(*queue[number].key),
         "people": people(),
         "drafts": drafts.order_by("-created_at")[:MAX_DRAFTS],
@@ -120,18 +122,21 @@ def show_item(
 
 def around_context(queue: ReviewQueue, number: int) -> dict[str, Any]:
     before = [item for item in queue.selected if item.number < number]
-    lane = before[-LANE_BEFORE:] + queue.selected[len(before) : len(before) + LANE_AFTER]
-    assignees = {item.record.assignee_id for item in lane if item.record}
+    listed_items = (
+        before[-LISTED_BEFORE:] + queue.selected[len(before) : len(before) + LISTED_AFTER]
+    )
+    assignees = {item.assignee_id for item in listed_items}
     return {
         "here": "review",
         "run": queue.run,
         "queue": queue,
         "number": number,
-        "lane": lane,
-        "lane_before": max(len(before) - LANE_BEFORE, 0),
-        "page_names": page_names(sorted({item.page_id for item in lane})),
+        "listed_items": listed_items,
+        "listed_before": max(len(before) - LISTED_BEFORE, 0),
+        "page_names": page_names(sorted({item.page_id for item in listed_items})),
         "assignees": User.objects.filter(is_active=True).in_bulk(assignees - {None}),
-        "open_comments": open_threads_of([item.place for item in lane], queue.run.user_id),
+        "open_comments": open_threads_of([item.place for item in listed_items], queue.run.user_id),
+        "words": changed_words(queue.run, [item for item in listed_items if item.is_open]),
         "last": last_of_run(queue.run),
     }
 
@@ -147,13 +152,16 @@ def item_url(run: ReviewRun, number: int) -> str:
     return reverse("review-item", args=[run.pk, number])
 
 
-def go_on(request: Request, run: ReviewRun, number: int, *, may_stay: bool = False) -> HttpResponse:
+def redirect_to_next(
+    request: Request, run: ReviewRun, number: int, *, may_stay: bool = False
+) -> HttpResponse:
     """Redirect to the next item, or to the summary if none is left.
 
     The script desk.js gets only the list around the item, with the item's URL in a header, because
     it fetches items by itself, usually in advance.
     """
-    item = go_to_next(read_queue(run), number, may_stay=may_stay)
+    may_decide = may(request, PUBLISH)
+    item = go_to_next(read_queue(run), number, may_decide=may_decide, may_stay=may_stay)
     url = item_url(run, item.number) if item else reverse("review-summary", args=[run.pk])
     if not wants_partial(request, (AROUND,)):
         return redirect(url)

@@ -1,14 +1,15 @@
 """When an item comes back: a choice from the menu, or a date and time from the form."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from typing import Any
 
-from django.http import QueryDict
 from django.utils import timezone
 
 from dashboard import clock
-from dashboard.releases.schedules import parse_moment
+from dashboard.releases.schedules import ScheduledMoment
+from dashboard.web.releases.schedule_form import SCHEDULE, ScheduleForm
 from dashboard.web.ui.formats import current_zone_name
 
 MORNING = time(9)
@@ -39,28 +40,29 @@ def _morning(now: datetime, days: int) -> datetime:
     return timezone.make_aware(datetime.combine(day, MORNING))
 
 
-def later_columns(fields: QueryDict) -> dict[str, Any]:
+def later_form(fields: Mapping[str, str]) -> ScheduleForm:
+    """Return the date and time of the form, as typed."""
+    return ScheduleForm.from_params(fields, when=SCHEDULE)
+
+
+def later_columns(fields: Mapping[str, str]) -> dict[str, Any]:
     """Return the columns of a decision that say when the item comes back.
 
     Raises ReleaseError if the date or time is invalid.
     """
-    zone = fields.get("zone") or current_zone_name()
     choices = {choice.value: choice.at for choice in later_choices()}
-    until, text = choices.get(fields.get("later", "")), ""
-    if until:
-        text = f"{until:%Y-%m-%d %H:%M}"
-    elif fields.get("later") not in choices:
-        moment = parse_moment(
-            fields.get("date", ""),
-            fields.get("time", ""),
-            zone,
-            fold=fields.get("fold", ""),
-            now=clock.now(),
-        )
-        until, text = moment.instant, moment.as_typed
+    if fields.get("later") in choices:
+        at = choices[fields["later"]]
+        text = f"{at:%Y-%m-%d %H:%M}" if at else ""
+        moment = ScheduledMoment(at, current_zone_name(), text) if at else None
+    else:
+        form = later_form(fields)
+        if form.error:
+            raise form.error
+        moment = form.moment
     return {
-        "until": until,
-        "time_zone": zone if until else "",
-        "until_as_typed": text,
+        "until": moment.instant if moment else None,
+        "time_zone": moment.zone if moment else "",
+        "until_as_typed": moment.as_typed if moment else "",
         "is_for_team": fields.get("scope") == "team",
     }

@@ -18,7 +18,7 @@ from dashboard.saved_views.queries import ViewOfUser
 from dashboard.web.audiences.filters import AUDIENCES, filters_of
 from dashboard.web.lists.saved_views import visible_views
 from dashboard.web.lists.state import ListState
-from dashboard.web.review.item_views import go_on, own_run
+from dashboard.web.review.item_views import own_run, redirect_to_next
 from dashboard.web.ui.csv import Cell, csv_response
 from dashboard.web.ui.forms import sent_form_key
 from dashboard.web.ui.htmx import Request
@@ -70,7 +70,7 @@ def _begin(request: Request) -> HttpResponse:
         matches=tally_audiences(filters).total(filters),
         form_key=sent_form_key(request),
     )
-    return go_on(request, run, 0)
+    return redirect_to_next(request, run, 0)
 
 
 def _title(request: Request, state: ListState) -> str:

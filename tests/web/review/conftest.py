@@ -1,23 +1,23 @@
 """Two publishers and a fake service with some audiences."""
 
-from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from dashboard.contract.conversations import Change
+from dashboard.review.verdicts import change_key, text_digest
 from tests.conftest import logged_in, person
-from tests.support.fake_service import FakeService
 from tests.support.release_service import PublishingAudiences
 from tests.support.review_desk import ReviewDesk
 
-Begin = Callable[..., ReviewDesk]
+CONVERSATION = "/pages/page_1/audiences/aud_1/conversation/"
 
 
 @pytest.fixture
-def service(db: None, fake_service: FakeService) -> PublishingAudiences:
+def service(service: PublishingAudiences) -> PublishingAudiences:
     """Three audiences with a live version and a newer draft. Publishes succeed at once."""
-    fake_service.answer = service = PublishingAudiences()
     service.add(3)
     return service
 
@@ -43,3 +43,11 @@ def desk(service: PublishingAudiences, as_publisher: Client) -> ReviewDesk:
 def bens(service: PublishingAudiences, as_ben: Client, desk: ReviewDesk) -> ReviewDesk:
     """Ben's review of the same audiences, begun after Paula's."""
     return ReviewDesk(as_ben, query="sort=name").begin()
+
+
+def judge(client: Client, change: dict[str, Any], verdict: str | None, **fields: str) -> Any:
+    """Give a verdict on a pending change, or withdraw it."""
+    parsed = Change.model_validate(change)
+    form = {"change": change_key(parsed), "shown": text_digest(parsed)} | fields
+    form |= {"verdict": verdict} if verdict else {}
+    return client.post(f"{CONVERSATION}verdict/", form, follow=True)

@@ -6,15 +6,14 @@ import httpx
 import pytest
 from django.test import Client
 
-from dashboard.contract.conversations import Change
 from dashboard.review.models import ChangeVerdict
-from dashboard.review.verdicts import appears_in, change_key, text_digest
+from dashboard.review.verdicts import appears_in
 from tests.support import wire
+from tests.support.fake_service import FakeService
 from tests.support.html import text
 from tests.support.publishing_service import PublishingService
-from tests.web.review.conftest import FakeService
+from tests.web.review.conftest import CONVERSATION, judge
 
-CONVERSATION = "/pages/page_1/audiences/aud_1/conversation/"
 DIALOG = "/pages/page_1/audiences/aud_1/versions/ver_2/publish/"
 NEW = "Runs three hundred trucks out of nine depots"
 
@@ -36,13 +35,6 @@ def changes(db: None, fake_service: FakeService) -> list[dict[str, Any]]:
     return pending
 
 
-def judge(client: Client, change: dict[str, Any], verdict: str | None, **fields: str) -> Any:
-    parsed = Change.model_validate(change)
-    form = {"change": change_key(parsed), "shown": text_digest(parsed)} | fields
-    form |= {"verdict": verdict} if verdict else {}
-    return client.post(f"{CONVERSATION}verdict/", form, follow=True)
-
-
 def test_a_verdict_is_shown_in_the_conversation(
     changes: list[dict[str, Any]], as_publisher: Client, as_viewer: Client
 ) -> None:
@@ -55,7 +47,7 @@ def test_both_exports_have_verdicts_and_comments(
     changes: list[dict[str, Any]], as_publisher: Client, as_viewer: Client
 ) -> None:
     assert "pressroom" not in as_viewer.get(f"{CONVERSATION}export/").json()
-    judge(as_publisher, changes[0], "rejected", note="Too narrow.")
+    judge(as_publisher, changes[0], "rejected", note="Too narrow... again.")
     on_change = {"place": "audience:page_1:aud_1", "kind": "change", "object_id": "chg_1"}
     as_viewer.post("/comments/new/", {**on_change, "digest": "0" * 32, "body": "Agreed with Ana?"})
     recorded = as_viewer.get(f"{CONVERSATION}export/").json()["pressroom"]
@@ -67,7 +59,7 @@ def test_both_exports_have_verdicts_and_comments(
         "Agreed with Ana?",
     )
     markdown = as_viewer.get(f"{CONVERSATION}export/?format=markdown").content.decode()
-    assert "Rejected by paula: Too narrow." in markdown
+    assert "Rejected by paula: Too narrow... again.\n" in markdown
     assert "> Agreed with Ana?" in markdown
 
 

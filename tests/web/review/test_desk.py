@@ -4,9 +4,11 @@ from datetime import timedelta
 from html import unescape
 from zoneinfo import ZoneInfo
 
+import httpx
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
@@ -15,22 +17,19 @@ from dashboard.comments.models import Comment
 from dashboard.ledger.models import AudienceRecord
 from dashboard.live.presence import CLAIM
 from dashboard.releases.models import Release, ReleaseItem
-from dashboard.review.models import DecisionKind, ReviewDecision, ReviewRun
+from dashboard.review.models import MAX_REASON, DecisionKind, ReviewDecision, ReviewRun
 from tests.conftest import logged_in, person
-from tests.support.clock import Clock, stopped
+from tests.support import wire
+from tests.support.clock import Clock
+from tests.support.comment_page import CommentPage
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
 from tests.support.publish_dialog import PublishDialog
 from tests.support.release_service import PublishingAudiences
 from tests.support.review_desk import AROUND, ReviewDesk
-from tests.support.seeding import seed_approval
+from tests.support.seeding import seed_approval, seed_review, seed_view
 
 DIALOG = "/pages/page_1/audiences/{}/versions/ver_{}_2/publish/"
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return stopped(monkeypatch)
 
 
 def kinds() -> list[str]:
@@ -65,6 +64,16 @@ def test_returning_continues_where_one_left(desk: ReviewDesk) -> None:
     desk.next()
     page = desk.client.get("/review/")
     assert f"/review/{desk.run_id}/2/" in page.text
+
+
+def test_a_saved_view_gives_its_name_to_a_review(
+    service: PublishingAudiences, as_publisher: Client
+) -> None:
+    seed_view(None, name="Monday", query="live=changed")
+    page = as_publisher.get("/review/").text
+    assert "Monday Review: Monday" in text(page)
+    desk = ReviewDesk(as_publisher, query="live=changed").begin()
+    assert "Review Monday" in desk.text
 
 
 def test_nothing_that_matches_begins_nothing(as_publisher: Client, db: None) -> None:
@@ -128,6 +137,32 @@ def test_needs_work_becomes_a_comment(desk: ReviewDesk) -> None:
     assert "The price line is missing." in desk.open(1).text
 
 
+def test_a_reason_that_is_too_long_is_refused(desk: ReviewDesk) -> None:
+    reason = "x" * (MAX_REASON + 1)
+    desk.decide("reject", reason=reason)
+    assert desk.status == 422
+    assert "The maximum is 2,000 characters. Nothing was decided." in desk.text
+    assert reason in desk.html
+    desk.decide("reject", reason="Too\0 narrow.\r\n")
+    assert ReviewDecision.objects.get().reason == "Too narrow."
+
+
+def test_words_of_an_item_s_version_can_be_commented(desk: ReviewDesk) -> None:
+    url = "/pages/page_1/audiences/aud_1/comments/?version=ver_aud_1_2"
+    assert f'href="{url}">Comment<' in desk.html
+    assert 'data-digest="' in desk.client.get(url).text
+
+
+def test_without_scripts_a_comment_returns_to_its_item(desk: ReviewDesk) -> None:
+    places = [field.attributes for field in elements(desk.html, "input")]
+    assert {"type": "hidden", "name": "next", "value": desk.url} in places
+    comments = CommentPage(desk.client)
+    added = comments.comment("Which depot?", next=desk.url)
+    assert added.url.startswith(f"{desk.url}#thread-")
+    unsent = comments.comment(" ", expect=422, next=desk.url)
+    assert f'name="next" value="{desk.url}"' in unsent.text
+
+
 def test_needs_work_without_words_is_refused(desk: ReviewDesk) -> None:
     desk.decide("needs-work", comment=" ")
     assert desk.status == 422
@@ -187,7 +222,7 @@ def test_the_script_gets_what_surrounds_the_next(desk: ReviewDesk) -> None:
     assert response["X-Next"] == f"/review/{desk.run_id}/2/"
     assert "You’re on it" in response.text
     assert 'id="item"' not in response.text
-    assert 'id="lane"' in response.text
+    assert 'id="review-items"' in response.text
 
 
 @pytest.mark.parametrize("act", ["release", "needs-work", "reject", "later", "skip"])
@@ -209,6 +244,20 @@ def test_undoing_twice_undoes_one(desk: ReviewDesk) -> None:
     assert kinds() == [DecisionKind.SKIPPED]
 
 
+@pytest.mark.parametrize("act", ["release", "needs-work", "reject", "later", "skip"])
+def test_another_text_than_shown_is_not_decided_on(
+    desk: ReviewDesk, service: PublishingAudiences, act: str
+) -> None:
+    text_2 = service.version(("page_1", "aud_1"), 2, supplementaryContext="Runs 30 trucks.")
+    service.change(("page_1", "aud_1"), latestVersion=text_2)
+    service.record()
+    desk.decide(act, comment="Why?", later="text")
+    assert desk.status == 422
+    assert "The text has changed since you opened it. Nothing was decided." in desk.text
+    assert "Runs 10 30 trucks" in desk.text.replace("removed: ", "").replace("inserted: ", "")
+    assert (kinds(), Release.objects.count(), Comment.objects.count()) == ([], 0, 0)
+
+
 def test_nothing_to_undo_is_a_sentence(desk: ReviewDesk) -> None:
     assert "Nothing to undo." in desk.undo().text
 
@@ -223,6 +272,20 @@ def test_all_decided_shows_what_became_of_them(desk: ReviewDesk) -> None:
 def test_next_returns_to_passed_items(desk: ReviewDesk) -> None:
     desk.next().next()
     assert desk.decide("skip").number == 1
+
+
+def test_audiences_with_nothing_to_publish_are_not_decided(
+    desk: ReviewDesk, service: PublishingAudiences
+) -> None:
+    service.go_live(("page_1", "aud_3"), "ver_aud_3_2")
+    service.record()
+    assert "0 decided 2 left" in desk.open().text
+    desk.decide("skip")
+    assert "1 decided 1 left" in desk.text
+    summary = desk.client.get(f"/review/{desk.run_id}/").text
+    assert "1 of 2 left" in summary
+    assert "<dt>Nothing to publish</dt><dd>1</dd>" in summary
+    assert "1 of 2 decided" in text(desk.client.get("/review/").text)
 
 
 # Later
@@ -252,6 +315,13 @@ def test_later_stays_when_something_else_changes(
     assert "1 later" in desk.open(2).place
 
 
+def test_a_review_put_off_as_a_whole_says_so(desk: ReviewDesk) -> None:
+    for _ in range(3):
+        desk.decide("later", later="text")
+    assert desk.name == "All for later"
+    assert desk.text.count("when its text changes") >= 3
+
+
 def test_the_summary_links_items_for_later(desk: ReviewDesk) -> None:
     desk.decide("later", later="text")
     summary = desk.client.get(f"/review/{desk.run_id}/").text
@@ -264,6 +334,7 @@ def test_a_time_that_occurs_twice_is_asked(desk: ReviewDesk, clock: Clock) -> No
     desk.decide("later", **when)
     assert desk.status == 422
     assert "occurs twice" in desk.text
+    assert "First 02:30 Second 02:30" in desk.text
     desk.decide("later", **when, fold="second")
     decision = ReviewDecision.objects.get()
     assert decision.until
@@ -276,6 +347,34 @@ def test_later_for_oneself_hides_nothing_from_others(desk: ReviewDesk, bens: Rev
     assert "later" not in bens.open(1).place
     desk.open(2).decide("later", later="text", scope="team")
     assert "1 later" in bens.open(1).place
+
+
+# Reasons
+
+
+def test_an_item_shows_why_its_text_changed(desk: ReviewDesk, service: PublishingAudiences) -> None:
+    call = {"id": "call_1", "name": "find_person", "arguments": {}, "error": "404 Not Found"}
+    messages = [
+        {"messageId": f"msg_{number}", "content": f"Message {number}", "timestamp": 1.7e9}
+        for number in (1, 2)
+    ]
+    messages.append(
+        {"messageId": "msg_3", "content": "I wrote it.", "reasoning": "Short.", "toolCalls": [call]}
+    )
+    pending = [{"changeId": "chg_1", "previousValue": "Old", "newValue": "New"}]
+    conversation = wire.conversation(messages=messages, pendingChanges=pending)
+    service.responses["/v0/pages/page_1/audiences/aud_1/messages"] = httpx.Response(
+        200, json=conversation
+    )
+    form = {"change": "chg_1", "verdict": "rejected", "shown": ""}
+    why = desk.open().html.partition('<aside class="why"')[2].partition("</aside>")[0]
+    form["shown"] = why.partition('name="shown" value="')[2].partition('"')[0]
+    for words in ("All 3 messages", "Message 2", "I wrote it.", "find_person", "failed"):
+        assert words in text(why)
+    assert "Reasoning, 1 word" in text(why)
+    assert "Message 1" not in text(why), "only the last two are shown"
+    desk.client.post("/pages/page_1/audiences/aud_1/conversation/verdict/", form)
+    assert "Rejected by you" in desk.open().text
 
 
 # Publishing
@@ -357,6 +456,17 @@ def test_an_export_has_every_decision(desk: ReviewDesk) -> None:
     assert "'=1+1" in lines[1]
 
 
+def test_pruning_deletes_old_reviews_and_skips(desk: ReviewDesk, paula: User) -> None:
+    desk.decide("skip").decide("reject").decide("later", later="text")
+    old = timezone.now() - timedelta(days=40)
+    ReviewDecision.objects.update(at=old)
+    ReviewRun.objects.update(active_at=old)
+    seed_review(paula, pk=99)
+    call_command("prune", "--older-than=30")
+    assert [run.pk for run in ReviewRun.objects.all()] == [99]
+    assert sorted(kinds()) == [DecisionKind.LATER, DecisionKind.REJECTED]
+
+
 def test_a_second_tab_decides_nothing_again(desk: ReviewDesk) -> None:
     other = ReviewDesk(desk.client)
     other.url = desk.url
@@ -427,15 +537,32 @@ def test_a_narrowed_review_stays_at_its_item(desk: ReviewDesk, ben: User) -> Non
     assert desk.client.post(f"{desk.url}narrow/", {"assigned_to": "ben"}).status_code == 404
 
 
-def test_the_lane_marks_assignees_and_open_comments(desk: ReviewDesk, ben: User) -> None:
+def test_the_list_of_items_marks_assignees_and_open_comments(desk: ReviewDesk, ben: User) -> None:
     assign(3, ben)
     desk.decide("needs-work", comment="Why?")
-    lane = desk.client.get(desk.url, headers=AROUND).text.partition('id="lane"')[2]
-    first, third = (
-        text(lane.partition(f'id="queue-{n}"')[2].partition("</li>")[0]) for n in (1, 3)
-    )
-    assert "1 open comment" in first
-    assert "assigned to ben" in third
+    assert "1 open comment" in listed_row(desk, 1)
+    assert "assigned to ben" in listed_row(desk, 3)
+
+
+def listed_row(desk: ReviewDesk, number: int) -> str:
+    html = desk.client.get(desk.url, headers=AROUND).text.partition('id="review-items"')[2]
+    return text(html.partition(f'id="queue-{number}"')[2].partition("</li>")[0])
+
+
+def test_the_list_of_items_counts_the_words_that_differ(
+    desk: ReviewDesk, service: PublishingAudiences
+) -> None:
+    second, third = ("page_1", "aud_2"), ("page_1", "aud_3")
+    assert listed_row(desk, 1).endswith("+1 −1")
+    longer = service.version(second, 2, supplementaryContext="Runs 10 trucks, 4 vans.")
+    service.change(second, latestVersion=longer)
+    service.change(third, publishedVersion=None)
+    service.record()
+    service.paths.clear()
+    assert listed_row(desk, 2).endswith("+2")
+    assert listed_row(desk, 3).endswith("– → 2 Name of page_1 +3")
+    assert service.paths == [], "the list is read from the ledger"
+    assert listed_row(desk.decide("skip"), 1).endswith("1 → 2 Skipped Skipped")
 
 
 def test_ones_own_claim_is_shown_in_local_time(desk: ReviewDesk, clock: Clock) -> None:

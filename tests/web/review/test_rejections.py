@@ -14,18 +14,13 @@ from dashboard.notifications.models import Event, Follow, Notification
 from dashboard.notifications.recipients import notify_pending
 from dashboard.releases.checking import check_release
 from dashboard.releases.drafting import create_release
-from tests.support.clock import Clock, stopped
+from tests.support.clock import Clock
 from tests.support.publish_dialog import PublishDialog
 from tests.support.release_service import PublishingAudiences
 from tests.support.review_desk import ReviewDesk
 
 KEY = ("page_1", "aud_1")
 DIALOG = "/pages/page_1/audiences/aud_1/versions/ver_aud_1_2/publish/"
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return stopped(monkeypatch)
 
 
 @pytest.fixture

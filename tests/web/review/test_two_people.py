@@ -1,23 +1,17 @@
 """Two people review one list. Each is offered other items and sees the other's decisions."""
 
-import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
 from dashboard.live.presence import CLAIM
 from dashboard.review.models import ReviewDecision, ReviewRun
-from tests.support.clock import Clock, stopped
+from tests.support.clock import Clock
 from tests.support.html import text
 from tests.support.publish_dialog import PublishDialog
 from tests.support.release_service import PublishingAudiences
 from tests.support.review_desk import ReviewDesk
 
 DIALOG = "/pages/page_1/audiences/aud_1/versions/ver_aud_1_2/publish/"
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return stopped(monkeypatch)
 
 
 def test_the_second_begins_at_another_item(desk: ReviewDesk, bens: ReviewDesk) -> None:
@@ -41,6 +35,13 @@ def test_both_working_through_meet_no_item_twice(desk: ReviewDesk, bens: ReviewD
     assert {desk.number, bens.number} <= {0, 1, 2, 3}
 
 
+def test_a_viewer_holds_no_item(desk: ReviewDesk, as_viewer: Client, as_ben: Client) -> None:
+    viewers = ReviewDesk(as_viewer, query="sort=name").begin()
+    assert viewers.number == 2
+    assert ReviewDesk(as_ben, query="sort=name").begin().number == 2
+    assert viewers.next().number == 3
+
+
 def test_opening_it_anyway_names_the_holder(desk: ReviewDesk, bens: ReviewDesk) -> None:
     bens.open(1)
     assert "paula is on it until" in bens.text
@@ -59,6 +60,14 @@ def test_a_takeover_is_shown_to_its_former_owner(desk: ReviewDesk, bens: ReviewD
 def test_a_claim_ends_after_five_minutes(clock: Clock, desk: ReviewDesk, bens: ReviewDesk) -> None:
     clock.advance(CLAIM.total_seconds() + 1)
     assert bens.open(3).next().number == 1
+
+
+def test_the_claim_of_an_account_turned_off_passes_on(
+    desk: ReviewDesk, bens: ReviewDesk, as_administrator: Client, paula: User
+) -> None:
+    User.objects.filter(pk=paula.pk).update(is_active=False)
+    assert bens.open(3).next().number == 1
+    assert ReviewDesk(as_administrator, query="sort=name").begin().number != 1
 
 
 def test_a_second_decision_is_refused_with_the_first(desk: ReviewDesk, bens: ReviewDesk) -> None:
