@@ -1,11 +1,12 @@
 // Comments: selected words can be commented on, an @ lists people, and typed text survives a reload.
 // Without scripts, the links and forms still work.
+const FIELDS = "textarea[data-people-url]";
 const storage = ({ id }) => `comment ${location.pathname} ${id}`;
-const typedIn = (target) => target.closest?.("textarea[data-comment]");
+const typedIn = (target) => target.closest?.(FIELDS);
 
 // Typed text is stored for this tab until it is sent.
 function restoreAll() {
-  for (const field of document.querySelectorAll("textarea[data-comment]")) {
+  for (const field of document.querySelectorAll(FIELDS)) {
     const text = field.value ? null : sessionStorage.getItem(storage(field));
     if (!text) continue;
     field.value = text;
@@ -17,8 +18,9 @@ document.addEventListener("input", ({ target }) => {
   if (field) sessionStorage.setItem(storage(field), field.value);
 });
 function forget(form) {
-  for (const field of form.querySelectorAll("textarea[data-comment]")) sessionStorage.removeItem(storage(field));
+  for (const field of form.querySelectorAll(FIELDS)) sessionStorage.removeItem(storage(field));
 }
+document.addEventListener("pressroom:sent", ({ detail }) => forget(detail));
 
 // Morphing the region would keep a sent text, so empty the form first. If the comment couldn't be saved, the response
 // is a page, so show only its problem above the text.
@@ -41,10 +43,13 @@ function showProblem(form, detail) {
   if (problem) form.querySelector("textarea").before(problem);
   detail.shouldSwap = false;
 }
+// Ctrl Enter sends a comment, or a decision of a review with its words.
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && typedIn(event.target)) {
-    event.target.form.requestSubmit();
-  }
+  const isSent = event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.repeat;
+  const form = isSent && event.target.closest(".composer, [data-decides]");
+  if (!form) return;
+  event.preventDefault();
+  form.requestSubmit();
 });
 
 // Selected words. Offsets count characters like the server, not UTF-16 units.
@@ -84,9 +89,6 @@ document.addEventListener("selectionchange", () => {
   button.style.left = `${Math.max(left, 8)}px`;
   button.style.top = `${Math.min(bottom + 6, innerHeight - 48)}px`;
 });
-document.addEventListener("pointerdown", (event) => {
-  if (event.target.closest("#comment-selection")) event.preventDefault(); // keep the selection
-});
 document.addEventListener("click", (event) => {
   const form = document.getElementById("passage-form");
   if (event.target.closest("#comment-selection")) {
@@ -114,81 +116,59 @@ function lineOf(node) {
 const NAME = /(?:^|[\s(])@([\p{L}\p{N}_.+-]*(?: [\p{L}\p{N}_.+-]*)?)$/u;
 let people;
 async function suggest(field) {
-  if (!field.value.includes("@")) return;
-  people ??= await fetch(field.closest("[data-people-url]").dataset.peopleUrl).then((response) => (response.ok ? response.json() : []), () => []);
-  const part = NAME.exec(field.value.slice(0, field.selectionStart))?.[1];
-  if (part === undefined) {
-    close(field);
-    return;
-  }
-  const wanted = part.toLowerCase();
-  const matching = people.filter((name) => name.toLowerCase().includes(wanted)).slice(0, 6);
-  list(field, matching, part.length);
+  const load = () => fetch(field.dataset.peopleUrl).then((response) => (response.ok ? response.json() : []), () => []);
+  if (field.value.includes("@")) people ??= await load();
+  list(field, NAME.exec(field.value.slice(0, field.selectionStart))?.[1]);
 }
-function list(field, names, size) {
-  close(field);
-  if (!names.length) return;
-  const options = names.map((name, place) => {
-    const option = document.createElement("li");
-    option.className = "item";
-    option.role = "option";
-    option.id = `${field.id}-person-${place}`;
-    option.setAttribute("aria-selected", `${!place}`);
-    option.textContent = name;
-    option.addEventListener("pointerdown", (event) => event.preventDefault());
-    option.addEventListener("click", () => choose(field, name, size));
-    return option;
+// List the people with this part in their names; close the list without it.
+function list(field, part) {
+  const box = field.nextElementSibling;
+  const isWanted = (name) => part !== undefined && name.toLowerCase().includes(part.toLowerCase());
+  const options = (people ?? []).filter(isWanted).slice(0, 6).map((name, place) => {
+    const option = { className: "item", role: "option", id: `${box.id}-${place}`, textContent: name };
+    return Object.assign(document.createElement("li"), option);
   });
-  const box = document.createElement("ul");
-  box.className = "people-list";
-  box.role = "listbox";
-  box.id = `${field.id}-people`;
-  box.setAttribute("aria-label", "People to mention");
-  box.append(...options);
-  box.dataset.size = size;
-  field.after(box);
-  field.setAttribute("aria-controls", box.id);
-  field.setAttribute("aria-activedescendant", options[0].id);
+  box.replaceChildren(...options);
+  box.hidden = !options.length;
+  box.dataset.size = part?.length;
+  mark(field, options[0]);
 }
-function choose(field, name, size) {
+function mark(field, option) {
+  for (const other of field.nextElementSibling.children) other.ariaSelected = `${other === option}`;
+  if (option) field.setAttribute("aria-activedescendant", option.id);
+  else field.removeAttribute("aria-activedescendant");
+}
+function choose(field, option) {
   const at = field.selectionStart;
-  field.setRangeText(`${name} `, at - size, at, "end");
-  close(field);
+  field.setRangeText(`${option.textContent} `, at - Number(option.parentElement.dataset.size), at, "end");
   field.focus();
-  field.dispatchEvent(new Event("input", { bubbles: true }));
-}
-const boxOf = (field) => document.getElementById(`${field.id}-people`);
-function close(field) {
-  boxOf(field)?.remove();
-  field.removeAttribute("aria-activedescendant");
-  field.removeAttribute("aria-controls");
+  field.dispatchEvent(new Event("input", { bubbles: true })); // this closes the list
 }
 document.addEventListener("input", ({ target }) => typedIn(target) && suggest(target));
-document.addEventListener("focusout", ({ target }) => typedIn(target) && close(target));
+document.addEventListener("focusout", ({ target }) => typedIn(target) && list(target));
+document.addEventListener("pointerdown", (event) => {
+  if (event.target.closest(".people-list, #comment-selection")) event.preventDefault(); // keep focus and selection
+});
+document.addEventListener("click", ({ target }) => {
+  const option = target.closest(".people-list > li");
+  if (option) choose(option.parentElement.previousElementSibling, option);
+});
 document.addEventListener("keydown", (event) => {
-  const box = typedIn(event.target) && boxOf(event.target);
-  if (!box) return;
-  const options = [...box.children];
+  const field = typedIn(event.target);
+  const options = [...(field?.nextElementSibling.children ?? [])];
+  if (!options.length) return;
   const at = options.findIndex((option) => option.ariaSelected === "true");
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (step) {
-    options[at].ariaSelected = "false";
-    const next = options[(at + step + options.length) % options.length];
-    next.ariaSelected = "true";
-    event.target.setAttribute("aria-activedescendant", next.id);
-  } else if (event.key === "Enter" || event.key === "Tab") {
-    choose(event.target, options[at].textContent, Number(box.dataset.size));
-  } else if (event.key === "Escape") {
-    close(event.target);
-  } else {
-    return;
-  }
+  if (step) mark(field, options.at((at + step) % options.length));
+  else if (event.key === "Enter" || event.key === "Tab") choose(field, options[at]);
+  else if (event.key === "Escape") list(field);
+  else return;
   event.preventDefault();
   event.stopPropagation();
 }, { capture: true });
 
 restoreAll();
-document.addEventListener("pressroom:refreshed", restoreAll);
+for (const change of ["htmx:afterSettle", "pressroom:refreshed"]) document.addEventListener(change, restoreAll);
 // A link to a thread opens it, even if it is resolved and collapsed.
 const target = document.getElementById(location.hash.slice(1));
 target?.querySelector("details.thread-card")?.setAttribute("open", "");

@@ -6,18 +6,11 @@ const byId = (id) => document.getElementById(id);
 
 // A key that is held down acts once. No key acts while a request is in progress.
 document.addEventListener("pressroom:key", (event) => {
-  const talk = event.detail === "t" && document.querySelector("#item #new-thread");
-  const button = talk || document.querySelector(`main [data-key="${CSS.escape(event.detail)}"]:not([disabled])`);
+  const button = document.querySelector(`main [data-key="${CSS.escape(event.detail)}"]:not([disabled])`);
   if (!button) return;
   event.preventDefault();
-  if (talk) talk.focus();
+  if (button.matches("textarea")) button.focus();
   else if (!event.isRepeated && !isBusy) button.click();
-});
-document.addEventListener("keydown", (event) => {
-  const form = event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.closest("[data-decides]");
-  if (!form || event.repeat) return;
-  event.preventDefault();
-  form.requestSubmit();
 });
 
 async function request(url, target, options = {}) {
@@ -32,7 +25,7 @@ async function part(url, target, headers) {
 }
 
 // Replace elements by those of a response with the same id.
-function replaceParts(page, ids = ["desk-top", "lane", "last", "item"]) {
+function replaceParts(page, ids = ["desk-top", "review-items", "last", "item"]) {
   for (const id of ids) {
     const wanted = page.getElementById(id);
     if (!wanted || !byId(id)) continue;
@@ -41,7 +34,7 @@ function replaceParts(page, ids = ["desk-top", "lane", "last", "item"]) {
     htmx.process(wanted);
     wanted.scrollTop = top;
   }
-  byId("lane")?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+  byId("review-items")?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
 }
 
 document.addEventListener("submit", (event) => {
@@ -51,7 +44,7 @@ document.addEventListener("submit", (event) => {
   if (!isBusy) alone(() => decide(form, event.submitter), () => leave(form, event.submitter));
 });
 document.addEventListener("click", (event) => {
-  const link = event.target.closest("#lane a, #desk [data-goes]");
+  const link = event.target.closest("#review-items a, #desk [data-goes]");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
   if (!isBusy) alone(() => show(link.href), () => location.assign(link.href));
@@ -80,6 +73,7 @@ async function decide(form, submitter) {
   if (!response.ok && response.status !== 422) throw new Error(`${response.status}`);
   const page = parse(await response.text());
   if (response.status === 422) return refused(page);
+  document.dispatchEvent(new CustomEvent("pressroom:sent", { detail: form }));
   await show(response.headers.get("X-Next") ?? response.url, page, isShown ? next : "");
 }
 function refused(page) {
@@ -87,9 +81,10 @@ function refused(page) {
   showOpened();
   byId("desk").querySelector("[data-autofocus]")?.focus();
 }
-// Open the form that was refused, or that was saved until the user signed in again.
+// Open the form that was refused, or that was saved until the user signed in again. Its button places it.
 function showOpened() {
-  document.querySelector("#desk form[data-opened]")?.showPopover();
+  const form = document.querySelector("#desk form[data-opened]");
+  if (form) document.querySelector(`[popovertarget="${form.id}"]`).click();
 }
 
 function showItem(html) {
@@ -99,14 +94,14 @@ function showItem(html) {
 }
 async function show(url, around, shownPath = "") {
   const path = new URL(url, location).href;
-  if (around && !around.getElementById("lane")) throw new Error("no desk"); // e.g. the sign-in page
+  if (around && !around.getElementById("review-items")) throw new Error("no desk"); // e.g. the sign-in page
   if (!/\/review\/\d+\/\d+\//.test(path)) return location.assign(path);
   const [item, rest] = await Promise.all([
     Promise.resolve(ahead.get(path)).catch(() => null).then((html) => html ?? part(path, "item")),
     around ?? part(path, "around").then(parse),
   ]);
   ahead.delete(path);
-  replaceParts(rest, ["desk-top", "lane", "last"]);
+  replaceParts(rest, ["desk-top", "review-items", "last"]);
   if (path !== shownPath) showItem(item);
   // htmx restores only history entries with this mark.
   history.replaceState({ htmx: true }, "", location.href);
@@ -114,12 +109,13 @@ async function show(url, around, shownPath = "") {
   const { title } = byId("item").dataset;
   document.title = title;
   byId("desk-announcement").textContent = `${byId("last").innerText.split("\n")[0]} ${title.split(" · ")[0]}`;
+  document.dispatchEvent(new CustomEvent("pressroom:refreshed"));
   fetchAhead();
 }
 
 // Fetch the next two items without claiming them. Fetch them again when the feed reports a change.
 const nextPaths = () => {
-  const urls = (byId("lane")?.dataset.next ?? "").split(" ").filter(Boolean);
+  const urls = (byId("review-items")?.dataset.next ?? "").split(" ").filter(Boolean);
   return urls.map((url) => new URL(url, location).href);
 };
 function fetchAhead() {

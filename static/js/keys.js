@@ -78,7 +78,7 @@ document.addEventListener("click", (event) => {
 // Press a link of the focused row, otherwise of the page's own object.
 function press(link) {
   const row = document.activeElement.closest("tr, li, article");
-  (row ?? document.querySelector("main .head"))?.querySelector(link)?.click();
+  (row ?? document.querySelector("main .head"))?.querySelector(`${link}:not([inert])`)?.click();
 }
 
 function openPreview() {

@@ -9,8 +9,8 @@ export const rowsOf = (region) => [...region.querySelectorAll("[data-rows] > [id
 
 // Returns what to announce.
 export function patchRegion(region, wanted) {
-  const announced = () => [...region.querySelectorAll("[data-announced]")].map(words);
-  const before = announced();
+  const announced = () => [...region.querySelectorAll("[data-announced]")];
+  const before = announced().map(facts);
   const [rows, next] = [region, wanted].map(rowsOf);
   const left = wanted.querySelector("[data-left]"); // rows on the screen that have left the list
   const nextById = new Map([...(left?.children ?? []), ...next].map((row) => [row.id, row]));
@@ -30,10 +30,12 @@ export function patchRegion(region, wanted) {
   line?.firstElementChild.replaceChildren(waitingText);
   for (const [row] of changes) row.dataset.fresh = "";
   setTimeout(() => changes.forEach(([row]) => delete row.dataset.fresh), FRESH_MS);
-  const texts = announced().filter((text, place) => text && text !== before[place]).map((text) => `${text}.`);
+  const texts = announced().filter((part, place) => facts(part) !== before[place]).map(words).filter(Boolean);
   const named = changes.length > NAMED_ROWS ? [`${changes.length} rows updated.`] : changes.map(([, text]) => text);
-  return [...texts, ...named, ...(waitingText ? [waitingText] : [])];
+  return [...texts.map(sentence), ...named, ...(waitingText ? [waitingText] : [])];
 }
+
+const sentence = (text) => (text.endsWith(".") ? text : `${text}.`);
 
 // A list shows a window: a new row pushes another out, so the two count once. So does a row in another list.
 function countWaiting(rows, next) {
@@ -49,19 +51,27 @@ function keepRows(list, wanted, nextById) {
   wanted.replaceChildren(...[...list.childNodes].map(next));
 }
 
-// The text of a row, without ages, visitors and recent acts.
+// The text of a part, without ages, visitors and recent acts.
 function words(part) {
   const copy = part.cloneNode(true);
   for (const age of copy.querySelectorAll("[data-age], [data-live], [data-was]")) age.remove();
   return copy.textContent.replace(/\s+/g, " ").trim();
 }
 
-// Returns the name of the row and its new cells, or who has changed it; "" if its text is the same.
+// The text to compare: a moment reads differently on another day and in another time zone.
+function facts(part) {
+  const copy = part.cloneNode(true);
+  for (const time of copy.querySelectorAll("time")) time.textContent = time.dateTime;
+  return words(copy);
+}
+
+// Returns the name of the row and its new cells, or who has changed it; "" if its facts are the same.
 function change(row, next) {
-  if (!next || words(row) === words(next)) return "";
+  if (!next || facts(row) === facts(next)) return "";
   const cells = (part) => [...(part.querySelector("summary") ?? part).children];
-  const before = new Set(cells(row).map(words));
+  const before = new Set(cells(row).map(facts));
+  const news = cells(next).filter((cell) => !before.has(facts(cell)));
   const was = next.querySelector("[data-was]")?.dataset.was;
   const name = words(row.querySelector("th a, summary b, a") ?? row.firstElementChild);
-  return `${name}: ${was ?? cells(next).map(words).filter((text) => !before.has(text)).join(", ")}.`;
+  return `${name}: ${was ?? news.map(words).join(", ")}.`;
 }

@@ -45,7 +45,7 @@ async function update() {
   const topics = parts.length ? element().dataset.topics.split(" ") : [];
   document.dispatchEvent(new CustomEvent("pressroom:topics", { detail: topics }));
   const regions = isRemoved() ? [] : [...document.querySelectorAll("[data-live]")];
-  const due = regions.filter((region) => isDue(region, topics));
+  const due = regions.filter((region) => isDue(region, topics)).filter((region) => !isIncluded(region));
   const news = (await Promise.all(due.map(refresh))).flat();
   if (news.length) announce(news.join(" "));
 }
@@ -67,10 +67,15 @@ function showSession(banner) {
   if (!banner) endedSession()?.remove();
   return banner;
 }
-// When what a page shows was removed, the page says so and stays as it is.
+// When what a page shows was removed, the page says so, stays as it is, and offers only to copy.
 const isRemoved = () => document.getElementById("removed");
 function showRemoved(banner) {
-  if (banner && !isRemoved()) document.getElementById("main").prepend(banner);
+  if (!banner || isRemoved()) return;
+  for (const control of document.querySelectorAll("main :is(button, a.button):not([data-copy])")) {
+    control.disabled = true;
+    control.inert = true; // a link can't be disabled
+  }
+  document.getElementById("main").prepend(banner);
 }
 function renewToken({ dataset: { token } }) {
   if (!token) return;
@@ -121,6 +126,9 @@ function isDue(region, topics) {
   const isOld = performance.now() - (readAt.get(region) ?? 0) > region.dataset.every * 1000;
   return region.matches("[data-stale]") || isMoving(region) || isOld;
 }
+
+// A list that is fetched as a whole includes the marks of its rows.
+const isIncluded = (mark) => mark.parentElement.closest("[data-rows]")?.closest("[data-stale='*']");
 
 // Returns what to announce. A region that couldn't be read stays stale until the next poll.
 async function refresh(region) {

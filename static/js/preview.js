@@ -18,6 +18,7 @@ document.addEventListener("change", ({ target }) => {
 });
 
 function report(image) {
+  image.alt ||= "Picture doesn’t load"; // without any text, its place would be blank
   const row = document.querySelector(`[data-picture="${CSS.escape(image.getAttribute("src"))}"][hidden]`);
   if (!row) return;
   row.hidden = false;

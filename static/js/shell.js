@@ -1,9 +1,10 @@
 // Progressive enhancement of every page.
 
-// The server renders times in the time zone of this cookie.
+// The server renders times in the time zone of this cookie. If it is new, the first poll refreshes all regions.
 const zone = `${document.documentElement.dataset.timeZoneCookie}=${Intl.DateTimeFormat().resolvedOptions().timeZone}`;
 if (!document.cookie.split("; ").includes(zone)) {
   document.cookie = `${zone}; path=/; max-age=31536000; samesite=lax`;
+  for (const region of document.querySelectorAll("[data-live]")) region.dataset.stale = "*";
 }
 
 document.addEventListener("click", ({ target }) => target.closest("[data-dismiss]")?.closest(".note").remove());
@@ -11,6 +12,10 @@ document.addEventListener("click", ({ target }) => target.closest("[data-dismiss
 document.addEventListener("change", (event) => {
   event.target.closest("form[data-submit-on-change]")?.requestSubmit();
 });
+
+// On a phone, the current tab may be beside the screen.
+const tab = document.querySelector(".tabs [aria-current]");
+if (tab) tab.parentElement.scrollLeft = tab.offsetLeft;
 
 // Focus an error summary, in a page and in a partial.
 function focusProblems(root) {

@@ -25,14 +25,14 @@ def here(request: Request) -> HttpResponse:
     if not settings.PRESENCE:
         raise Http404
     if request.method != "POST":
-        return _show(request, request.GET.get("place", ""))
+        return _show(request, openable_place(request, request.GET.get("place", "")))
     tab = request.POST.get("tab", "")
     if not (tab.isalnum() and tab.isascii() and len(tab) <= 36):
         raise Http404
-    place = request.POST.get("place", "")
-    if not place:
+    if not request.POST.get("place"):
         leave(request.user.pk, tab)
         return HttpResponse(status=204)
+    place = openable_place(request, request.POST["place"])
     doing = request.POST.get("doing", "")
     is_denied = doing == Doing.DECIDING and not may(request, PUBLISH)
     if is_denied or doing not in DOING.get(place.partition(":")[0], ()):
@@ -40,7 +40,7 @@ def here(request: Request) -> HttpResponse:
     report(
         request.user.pk,
         tab,
-        openable_place(request, place),
+        place,
         Doing(doing),
         version_number=int_param(request.POST.get("version", "")) or None,
         is_idle="idle" in request.POST,
@@ -49,6 +49,6 @@ def here(request: Request) -> HttpResponse:
 
 
 def _show(request: Request, place: str) -> HttpResponse:
-    at = who_is_at(request, openable_place(request, place))
+    at = who_is_at(request, place)
     key = (request.htmx.target or "").removeprefix("here-")
     return render(request, "live/here.html", {"at": at, "key": "" if key == at.kind else key})

@@ -32,7 +32,7 @@ from dashboard.web.ui.urls import cached_reverse
 
 CACHE_SECONDS = 10
 """How far the state on pages may lag. It is cached because every page shows it."""
-PRESSED_COOKIE = f"{settings.COOKIE_PREFIX}counts"
+FORM_SENT_COOKIE = f"{settings.COOKIE_PREFIX}counts"
 """Cookie set for CACHE_SECONDS when a user sends a form, so that the counts follow at once."""
 
 
@@ -90,7 +90,7 @@ def shell_state(
     outage = outages.current_outage(cached.get(outages.CACHE_KEY))
     try:
         return (
-            _restored(_COUNTS, cached.get(_COUNTS_KEY)) or count_anew(),
+            _restored(_COUNTS, cached.get(_COUNTS_KEY)) or refresh_counts(),
             _restored(_SHARED, cached.get(_SHARED_KEY)) or _read_shared_state(),
             outage,
         )
@@ -102,18 +102,19 @@ def cached_counts() -> SidebarCounts | None:
     return _restored(_COUNTS, cache.get(_COUNTS_KEY))
 
 
-def live_url(
-    user: User | AnonymousUser, counts: SidebarCounts, to_decide: int, /, **params: str
-) -> str:
+def live_url(user: User | AnonymousUser, counts: SidebarCounts, /, **params: str) -> str:
     """Return the URL of the poll of a page that shows these counts."""
     query = {name: value for name, value in params.items() if value}
-    query["counts"] = counts_mark(user, counts, to_decide)
+    query["counts"] = counts_mark(user, counts)
     return f"{cached_reverse('live')}?{urlencode(query)}"
 
 
-def counts_mark(user: User | AnonymousUser, counts: SidebarCounts, to_decide: int) -> str:
-    """Return a checksum of the counts in the user's sidebar."""
-    numbers = (*counts._replace(assigned=()), assigned_count(user, counts), to_decide)
+def counts_mark(user: User | AnonymousUser, counts: SidebarCounts) -> str:
+    """Return a checksum of what the counts in the user's sidebar depend on, besides permissions.
+
+    Each poll needs it, so it includes all open requests: checking who can decide takes queries.
+    """
+    numbers = (*counts._replace(assigned=()), assigned_count(user, counts))
     return f"{crc32(repr(numbers).encode()):x}"
 
 
@@ -136,12 +137,12 @@ def unread_notifications(user: User | AnonymousUser) -> list[tuple[int, str]]:
         return []
 
 
-def was_pressed(request: HttpRequest) -> bool:
+def has_just_sent_a_form(request: HttpRequest) -> bool:
     """Return whether this browser has just sent a form, to any process."""
-    return PRESSED_COOKIE in request.COOKIES
+    return FORM_SENT_COOKIE in request.COOKIES
 
 
-def count_anew() -> SidebarCounts:
+def refresh_counts() -> SidebarCounts:
     """Count what the sidebar shows, and cache it for CACHE_SECONDS."""
     now, pages = clock.now(), pages_coverage()
     [(subscriptions, audiences, releases)] = _row_counts.rows()

@@ -28,10 +28,15 @@ MAX_CHARACTERS = 900
 def topics_for(request: AuthenticatedRequest, entries: Iterable[FeedEntry]) -> str:
     """Return the topics of what the user may open, separated by spaces."""
     user_id = request.user.pk
-    denied = {kind for kind, permission in PERMISSIONS.items() if not may(request, permission)}
+    entries = visible_to(entries, user_id)
+    denied = {
+        kind
+        for kind in PERMISSIONS.keys() & {entry.kind for entry in entries}
+        if not may(request, PERMISSIONS[kind])
+    }
     topics = {
         name
-        for entry in visible_to(entries, user_id)
+        for entry in entries
         if entry.user_id or entry.kind not in denied
         # Users aren't shown their own presence.
         if (entry.kind, entry.actor_id) != (FeedKind.PRESENCE, user_id)

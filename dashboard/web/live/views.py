@@ -71,10 +71,9 @@ def live(request: Request) -> HttpResponse:
     if params.get("user", str(request.user.pk)) != str(request.user.pk):
         return session_ended(request, request.htmx.current_url_abs_path or "/")
     changes = changes_since(params.get("since", ""))
+    kinds = {entry.kind for entry in changes.entries}
     # Presence changes often and affects no count.
-    are_counted = changes.must_reload or any(
-        entry.kind != FeedKind.PRESENCE for entry in changes.entries
-    )
+    are_counted = changes.must_reload or bool(kinds - {FeedKind.PRESENCE})
     # The first tab that gets these changes counts for the others.
     is_fresh = are_counted and cache.add(
         f"counted:{changes.cursor}", value=True, timeout=CACHE_SECONDS
@@ -84,27 +83,33 @@ def live(request: Request) -> HttpResponse:
     if bool(outage) != was_out:
         # A process that has cached the earlier state must not revert the page to it.
         outage = current_outage()
-    to_decide = approvals_to_decide(request.user, counts)
-    unread = len(unread_notifications(request.user))
+    has_changes = changes.must_reload or bool(changes.entries)
+    # They decide which requests are counted.
+    are_rights_new = changes.must_reload or FeedKind.RIGHTS in kinds
     unread_before = int_param(params.get("unread", ""))
+    # What changes the number of unread notifications is in the feed, which may be held back.
+    is_bell_due = has_changes or changes.delay_s is not None
+    unread = len(unread_notifications(request.user)) if is_bell_due else unread_before
     news = {
-        "are_counts_new": counts_mark(request.user, counts, to_decide) != params.get("counts"),
+        "are_counts_new": are_rights_new
+        or counts_mark(request.user, counts) != params.get("counts"),
         "is_unread_new": unread != unread_before,
         "is_outage_new": (outage.mark if outage else "") != params.get("outage", ""),
         "was_ended": "ended" in params,
     }
-    if changes.entries or changes.must_reload or any(news.values()):
+    if has_changes or any(news.values()):
         must_reload = changes.must_reload or bool(outage) != was_out
         context = news | {
             "cursor": changes.cursor,
             "topics": EVERYTHING if must_reload else topics_for(request, changes.entries),
             "counts": counts,
-            "to_decide": to_decide,
             "unread": unread,
             "has_grown": unread > unread_before,
             "outage": outage,
             "return_path": request.htmx.current_url_abs_path or "/",
         }
+        if news["are_counts_new"]:
+            context["to_decide"] = approvals_to_decide(request.user, counts)
         response = render(request, "live/poll.html", context)
     else:
         response = HttpResponse(status=204)

@@ -29,6 +29,7 @@ from tests.support.live_page import LivePage, Region
 from tests.support.operations import operation
 from tests.support.publish_dialog import PublishDialog
 from tests.support.release_form import ReleaseForm
+from tests.support.release_page import ReleasePage
 from tests.support.release_service import PublishingAudiences
 from tests.support.seeding import seed_approval, seed_subscription
 
@@ -58,6 +59,7 @@ PAGES = [
     "/approvals/",
     "/approvals/{approval}/",
     "/activity/",
+    "/activity/outside/",
     "/webhooks/",
     "/webhooks/whs_1/",
     "/notifications/",
@@ -154,9 +156,19 @@ def roll_back(service: Service, client: Client) -> None:
     assert dialog.publish(number="1").state == "Version 1 is live again"
 
 
+def publish_outside(service: Service, client: Client) -> None:
+    service.go_live(("page_1", "aud_1"), "ver_aud_1_2")
+    service.record()
+
+
 def begin_release(service: Service, client: Client) -> None:
-    form = ReleaseForm(client).review([("page_1", "aud_1")])
-    assert form.location.startswith("/releases/")
+    """Create a release as a second owner, so that releases can be filtered by owner."""
+    olaf = logged_in(person("olaf", "Publishers"))
+    ReleaseForm(olaf).review([("page_1", "aud_1")])
+    # A draft that was only opened isn't listed.
+    draft = Release.objects.latest("pk")
+    ReleasePage(olaf, draft).post("edit", name="Prices", note="")
+    assert Release.listed.filter(pk=draft.pk).exists()
 
 
 def end_approval(service: Service, client: Client) -> None:
@@ -182,6 +194,7 @@ def share_view(service: Service, client: Client) -> None:
 ACTS = {
     publish: PAGES,
     roll_back: PAGES,
+    publish_outside: PAGES,
     begin_release: ["/", "/releases/", "/audiences/"],
     end_approval: ["/", "/approvals/", "/approvals/{approval}/", "/releases/{release}/"],
     switch_webhook: ["/", "/webhooks/", "/webhooks/whs_1/"],

@@ -11,7 +11,7 @@ from dashboard.live.models import Presence
 from dashboard.live.presence import CLAIM, GONE_AFTER, claim, holder_at, remove_gone, take_over
 from tests.conftest import person
 from tests.support import wire
-from tests.support.clock import Clock, stopped
+from tests.support.clock import Clock
 from tests.support.seeding import seed_audiences, seed_pages
 from tests.support.tab import AUDIENCE, Tab
 
@@ -22,11 +22,6 @@ GONE_S, CLAIM_S = GONE_AFTER.total_seconds(), CLAIM.total_seconds()
 def _places(db: None) -> None:
     seed_pages(wire.page())
     seed_audiences(wire.audience())
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return stopped(monkeypatch)
 
 
 @pytest.fixture

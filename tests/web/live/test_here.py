@@ -1,5 +1,6 @@
 """Presence: who is named, to whom, for how long, and what is recorded."""
 
+import logging
 from datetime import timedelta
 from typing import Any
 
@@ -27,8 +28,7 @@ from tests.support.seeding import seed_approval, seed_audiences, seed_pages, see
 from tests.support.tab import AUDIENCE, PUBLISH, Tab, who_is_at
 from tests.support.written_log import written_log
 
-# Each act needs its own transaction: on PostgreSQL a poll returns only committed changes.
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db
 
 PAGES = {
     AUDIENCE: "/pages/page_1/audiences/aud_1/",
@@ -298,6 +298,8 @@ def test_old_tabs_go_with_the_database_s_other_old_rows(
 
 
 @pytest.mark.same_on_any_database  # See test_poll.py.
+# On PostgreSQL a poll returns only committed changes.
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_the_poll_returns_the_topic_of_a_new_visitor(
     as_viewer: Client, as_publisher: Client
 ) -> None:
@@ -334,7 +336,10 @@ def test_looking_writes_nothing(as_viewer: Client, as_publisher: Client) -> None
     assert not [query for query in queries if not query["sql"].startswith("SELECT")]
 
 
-def test_the_log_names_no_place_and_no_other_user(as_viewer: Client, as_publisher: Client) -> None:
+def test_the_log_names_no_place_and_no_other_user(
+    as_viewer: Client, as_publisher: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "dashboard.requests")
     Tab(as_publisher).report()
     with written_log() as log:
         Tab(as_viewer).report()

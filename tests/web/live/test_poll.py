@@ -7,8 +7,10 @@ from typing import Any
 import httpx
 import pytest
 from django.contrib.auth.models import Group, Permission, User
+from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django.utils.http import http_date
 
@@ -35,7 +37,7 @@ from tests.support.clock import Clock, advanced_by_hand, stopped
 from tests.support.fake_service import FakeService
 from tests.support.html import text
 from tests.support.live_page import BACKGROUND, LivePage
-from tests.support.seeding import seed_event, seed_notification, seed_pages
+from tests.support.seeding import seed_approval, seed_event, seed_notification, seed_pages
 
 # Each act needs its own transaction: on PostgreSQL a poll returns only committed changes.
 # On PostgreSQL the transactions of all other tests hold the feed back: tests/ledger/test_feed.py
@@ -57,6 +59,32 @@ def entry(kind: FeedKind = FeedKind.AUDIENCE, **columns: Any) -> FeedEntry:
 def test_a_poll_without_a_change_returns_nothing(as_viewer: Client) -> None:
     page = LivePage(as_viewer).poll()
     assert (page.response.status_code, page.response.content) == (204, b"")
+
+
+def test_a_poll_without_a_change_makes_three_queries(
+    as_viewer: Client, django_assert_num_queries: Any
+) -> None:
+    page = LivePage(as_viewer).poll()
+    with django_assert_num_queries(3):  # the session, its user, and the end of the feed
+        assert page.poll().response.status_code == 204
+
+
+def test_a_poll_without_a_change_checks_no_permission(
+    as_viewer: Client, django_assert_num_queries: Any
+) -> None:
+    seed_approval()
+    page = LivePage(as_viewer).poll()
+    with django_assert_num_queries(3):
+        assert page.poll().response.status_code == 204
+
+
+def test_a_change_that_everybody_may_see_checks_no_permission(as_viewer: Client) -> None:
+    seed_approval()
+    page = LivePage(as_viewer).poll()
+    add(entry())
+    with CaptureQueriesContext(connection) as queries:
+        assert page.poll().topics == ["audience:page_1:aud_1"]
+    assert "auth_permission" not in str(queries.captured_queries)
 
 
 def test_a_change_while_a_page_is_read_is_in_its_first_poll(
@@ -244,6 +272,16 @@ def test_the_counts_of_the_sidebar_follow(as_viewer: Client) -> None:
     assert page.poll().response.status_code == 204
 
 
+def test_the_requests_that_a_user_can_decide_follow_the_users_rights(
+    as_viewer: Client, vera: User
+) -> None:
+    seed_approval()
+    page = LivePage(as_viewer)
+    assert 'id="count-approvals"' not in page.poll().response.text
+    vera.groups.set(Group.objects.filter(name="Publishers"))
+    assert "1 needs your approval" in text(page.poll().html)
+
+
 def test_the_bell_follows_and_is_announced_once(vera: User, as_viewer: Client) -> None:
     page = LivePage(as_viewer)
     seed_notification(vera)
@@ -255,8 +293,11 @@ def test_the_bell_follows_and_is_announced_once(vera: User, as_viewer: Client) -
 
 
 def test_a_number_that_falls_is_not_announced(vera: User, as_viewer: Client) -> None:
-    seed_notification(vera)
-    html = LivePage(as_viewer).poll(unread="2").html
+    seed_notification(vera, 1)
+    notification = seed_notification(vera, 2)
+    page = LivePage(as_viewer)
+    as_viewer.post(f"/notifications/{notification.pk}/read/")
+    html = page.poll().html
     assert "bell-announcement" not in html
     assert 'data-unread="1"' in html
 

@@ -1,5 +1,6 @@
 """Open pages show what others do: their regions follow the feed."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -27,6 +28,7 @@ from dashboard.saved_views.rules import create_view
 from tests.support import wire
 from tests.support.clock import stopped
 from tests.support.fake_service import FakeService
+from tests.support.html import text
 from tests.support.live_page import LivePage, Region
 from tests.support.one_audience import serve
 from tests.support.seeding import (
@@ -227,12 +229,12 @@ def test_a_change_costs_the_overview_few_queries(
     serve(fake_service, queued)
     seed_pages(wire.page())
     seed_audiences(queued)
-    page, flight = LivePage(as_viewer, "/"), Region(as_viewer, "/", "flight")
+    page, in_flight = LivePage(as_viewer, "/"), Region(as_viewer, "/", "in-flight")
     begin(operation_key="k1", actor=paula, kind=OperationKind.CREATE_PAGE, target=Target(), body={})
     with CaptureQueriesContext(connection) as poll:
         topics = page.poll().topics
     with CaptureQueriesContext(connection) as refresh:
-        flight.refresh(*topics)
+        in_flight.refresh(*topics)
     assert len(poll) <= MAX_POLL_QUERIES, poll.captured_queries
     assert len(refresh) <= MAX_OVERVIEW_QUERIES, refresh.captured_queries
 
@@ -250,7 +252,9 @@ def test_rows_say_who_else_has_just_published_them(
     operation, _ = begin(operation_key="k1", actor=paula, kind=kind, target=target, body={})
     seed_publication(operation=operation, actor_name="Paula", reason="publish")
     for url in ("/audiences/", "/pages/page_1/"):
-        assert 'data-was="Paula published 2"' in as_viewer.get(url).text
+        page = as_viewer.get(url).text
+        assert 'data-was="Paula published 2"' in page
+        assert re.search(r"by Paula, \d+ s ago", text(page))
         assert "data-was" not in as_publisher.get(url).text
     Publication.objects.update(reason="rollback")
     audiences = Region(as_viewer, "/audiences/", "results")
