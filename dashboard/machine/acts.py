@@ -7,30 +7,29 @@ problems.
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import timedelta
+from dataclasses import replace
 from hashlib import sha256
 from http import HTTPStatus
+from secrets import token_hex
 from typing import Any, get_type_hints
 
-from django.db import IntegrityError, transaction
 from pydantic import BaseModel, ValidationError
 
 from dashboard import clock
 from dashboard.approvals.rule import current_rule
 from dashboard.client import APIError, NotFoundError, RateLimitedError
-from dashboard.json_api.problems import field_error, invalid_fields_problem
+from dashboard.json_api.problems import ProblemError, field_error, invalid_fields_problem
 from dashboard.ledger.models.operations import actor_name
 from dashboard.limits import MINUTE_S, seconds_to_wait
-from dashboard.machine import plans, reading, shapes
-from dashboard.machine.errors import ActError, act_error, not_found
-from dashboard.machine.models import KeyedRequest, Scope
-from dashboard.machine.tokens import Caller
+from dashboard.machine import plans, reading
+from dashboard.machine.errors import not_found, problem_body
+from dashboard.machine.models import MAX_KEY, KeyedRequest, Scope
+from dashboard.machine.shapes import UntrustedText
+from dashboard.machine.tokens import Caller, refuse_token_in
+from dashboard.work.claims import claim_next
 
 READS_A_MINUTE, WRITES_A_MINUTE = 120, 20
 """Limits per token. Source: our choice."""
-MAX_KEY = 128
-ABANDONED = timedelta(minutes=5)
-"""Age at which an unfinished request may be repeated with its key: its process was killed."""
 
 
 class Act:
@@ -71,13 +70,14 @@ def offered(caller: Caller) -> list[Act]:
 
 
 def perform(act: Act, caller: Caller, arguments: Any, *, key: str = "") -> tuple[int, Any]:
-    """Perform an act; return the status and the body of its response. Raises ActError.
+    """Perform an act; return the status and the body of its response. Raises ProblemError.
 
     With the `key` of an earlier request, return that result, even if it was a refusal.
     """
     _require_right(act, caller)
     with _as_problems():
         arguments = act.input.model_validate(arguments)
+    refuse_token_in(key + arguments.model_dump_json(), "a field")
     if not act.is_write or not key:
         return HTTPStatus.OK, _run(act, caller, arguments)
     return _run_once(act, caller, arguments, key)
@@ -94,15 +94,15 @@ def _require_right(act: Act, caller: Caller) -> None:
         step = "Ask its owner for a token with that scope."
     else:
         detail, step = f"{person} may not publish.", "Ask an administrator for the Publisher role."
-    raise ActError(HTTPStatus.FORBIDDEN, detail, kind="not-allowed", next_step=step)
+    raise ProblemError(HTTPStatus.FORBIDDEN, detail, kind="not-allowed", next_step=step)
 
 
 def count(caller: Caller, *, is_write: bool) -> None:
-    """Count a call against the limit of its token. Raises ActError: 429 with the time to wait."""
+    """Count a call against the limit of its token. Raises ProblemError (429)."""
     kind, limit = ("writes", WRITES_A_MINUTE) if is_write else ("reads", READS_A_MINUTE)
     wait_s = seconds_to_wait(f"machine-{kind}:{caller.token.pk}", at_most=limit)
     if wait_s:
-        raise ActError(
+        raise ProblemError(
             HTTPStatus.TOO_MANY_REQUESTS,
             f"More than {limit} {kind} a minute with this token.",
             next_step=f"Wait {min(wait_s, MINUTE_S)} s.",
@@ -118,71 +118,74 @@ def _run(act: Act, caller: Caller, arguments: BaseModel) -> Any:
 
 @contextmanager
 def _as_problems() -> Iterator[None]:
-    """Turn invalid arguments and service errors into ActErrors."""
+    """Turn invalid arguments and service errors into ProblemErrors."""
     try:
         yield
     except ValidationError as error:
         fields = (field_error(dict(entry)) for entry in error.errors())
-        raise act_error(invalid_fields_problem(fields)) from None
+        raise invalid_fields_problem(fields) from None
     except NotFoundError:
         raise not_found("Audience or version") from None
     except APIError as error:
         wait_s = error.retry_after_s if isinstance(error, RateLimitedError) else None
-        raise ActError(
+        raise ProblemError(
             HTTPStatus.BAD_GATEWAY,
             "The service couldn’t be read. Nothing was sent.",
             kind="service-unavailable",
             headers={"Retry-After": str(round(wait_s))} if wait_s else {},
             # The message may quote the service.
-            more={"service": {"source": shapes.UNTRUSTED, "value": str(error)[:300]}},
+            more={"service": UntrustedText(value=str(error)[:300])},
         ) from None
 
 
 def _run_once(act: Act, caller: Caller, arguments: BaseModel, key: str) -> tuple[int, Any]:
-    """Perform a write once per key. A repeated request gets the stored result."""
-    content = json.dumps([act.name, arguments.model_dump()], sort_keys=True)
-    row = _begin(caller, key, sha256(content.encode()).hexdigest())
-    if row.status is not None:
-        return row.status, row.body
-    try:
-        row.status, row.body = HTTPStatus.OK, _run(act, caller, arguments)
-    except BaseException as error:
-        if not isinstance(error, ActError) or error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            row.delete()  # Nothing was done: the same key may try again.
-            raise
-        row.status, row.body = error.status, error.body
-    row.save(update_fields=["status", "body"])
-    return row.status, row.body
+    """Perform a write once per key. A repeated request gets the stored result.
 
-
-def _begin(caller: Caller, key: str, digest: str) -> KeyedRequest:
-    """Return the row of a key: new, or of a finished or an abandoned request.
-
-    Raises ActError: 400, 409 or 422.
+    The process of an unfinished request may have been killed. Its claim has ended then, and the
+    request is made again.
     """
-    if len(key) > MAX_KEY or not key.isprintable():
-        detail = f"An Idempotency-Key has at most {MAX_KEY} printable characters."
-        raise ActError(HTTPStatus.BAD_REQUEST, detail, kind="key")
-    rows, now = KeyedRequest.objects.filter(token=caller.token, key=key), clock.now()
-    try:
-        with transaction.atomic():
-            return rows.create(token=caller.token, key=key, digest=digest)
-    except IntegrityError:
-        row = rows.get()
-    if row.digest != digest:
-        raise ActError(
-            HTTPStatus.UNPROCESSABLE_ENTITY,
-            "This Idempotency-Key was used for another request.",
-            kind="key",
-            next_step="Use a new key for another request.",
-        )
-    is_abandoned = rows.filter(status=None, begun_at__lt=now - ABANDONED).update(begun_at=now)
-    if row.status is None and not is_abandoned:
-        raise ActError(
+    row = _row_of(act, caller, arguments, key)
+    unfinished = KeyedRequest.objects.filter(pk=row.pk, status=None)
+    claim = claim_next(unfinished, token_hex(8), clock.now())
+    if claim is None:
+        row.refresh_from_db()
+        if row.status is not None:
+            return row.status, row.body
+        raise ProblemError(
             HTTPStatus.CONFLICT,
             "The request with this Idempotency-Key is still in progress.",
             kind="key",
             next_step="Send the same request again in a few seconds.",
             headers={"Retry-After": "2"},
+        )
+    try:
+        with claim.renewed():
+            caller = replace(caller, form_key=f"keyed-request:{row.pk}")
+            status, body = HTTPStatus.OK, _run(act, caller, arguments)
+    except BaseException as error:
+        if not isinstance(error, ProblemError) or error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            claim.release(clock.now())  # Nothing was done: the same key may try again.
+            raise
+        status, body = HTTPStatus(error.status), problem_body(error)
+    claim.release(None, status=status, body=body)
+    return status, body
+
+
+def _row_of(act: Act, caller: Caller, arguments: BaseModel, key: str) -> KeyedRequest:
+    """Return the row of a key, which belongs to one request. Raises ProblemError: 400 or 422."""
+    if len(key) > MAX_KEY or not key.isprintable():
+        detail = f"An Idempotency-Key has at most {MAX_KEY} printable characters."
+        raise ProblemError(HTTPStatus.BAD_REQUEST, detail, kind="key")
+    content = json.dumps([act.name, arguments.model_dump()], sort_keys=True)
+    digest = sha256(content.encode()).hexdigest()
+    row, _ = KeyedRequest.objects.get_or_create(
+        token=caller.token, key=key, defaults={"digest": digest, "wake_at": clock.now()}
+    )
+    if row.digest != digest:
+        raise ProblemError(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            "This Idempotency-Key was used for another request.",
+            kind="key",
+            next_step="Use a new key for another request.",
         )
     return row

@@ -4,84 +4,47 @@ import json
 from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 from django.http import HttpResponse, JsonResponse
-from ninja import NinjaAPI, Query
+from ninja import Query
 from ninja.errors import ValidationError
 from pydantic import BaseModel
 
-from dashboard.json_api.parser import JsonParser
+from dashboard.json_api.description import add_example, complete_document, problem_responses
+from dashboard.json_api.endpoint import JsonAPI
 from dashboard.json_api.problems import (
     PROBLEM_TYPE,
     FieldError,
+    ProblemError,
     invalid_fields_problem,
     problem_of,
 )
 from dashboard.machine import shapes
 from dashboard.machine.acts import ACTS, Act, perform
-from dashboard.machine.errors import ActError, act_error
-from dashboard.machine.http import MachineRequest, problem_response
+from dashboard.machine.errors import MachineProblem
+from dashboard.machine.http import MachineRequest
+from dashboard.machine.models import MAX_KEY
 
 DESCRIPTION = Path(__file__).with_name("api.md").read_text(encoding="utf-8")
 EXAMPLES = json.loads(Path(__file__).with_name("examples.json").read_text(encoding="utf-8"))
-STATUSES = (400, 401, 403, 404, 409, 413, 415, 422, 429, 502)
+STATUSES = (400, 401, 403, 404, 405, 409, 411, 413, 415, 422, 429, 502)
+
+api = JsonAPI(title="Pressroom", version="1", description=DESCRIPTION, urls_namespace="machine")
 
 
-class Error(BaseModel):
-    pointer: str
-    detail: str
-
-
-class MachineProblem(BaseModel):
-    """The body of every error response."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    next: str
-    errors: list[Error] | None = None
-    changes: list[dict[str, str]] | None = None
-
-
-api = NinjaAPI(
-    title="Pressroom",
-    version="1",
-    description=DESCRIPTION,
-    urls_namespace="machine",
-    parser=JsonParser(),
-    docs_url=None,
-    openapi_url=None,
-)
-
-
-def _on_error(request: Any, error: Any) -> HttpResponse:
-    if not isinstance(error, ActError):
-        problem = problem_of(request, error)
-        if isinstance(error, ValidationError):
-            problem = invalid_fields_problem([*problem.errors, *_unknown(request)])
-        error = act_error(problem)
-    return problem_response(error)
-
-
-for _kind in (ActError, *api._exception_handlers):
-    api.add_exception_handler(_kind, _on_error)
+@api.exception_handler(ValidationError)
+def on_invalid(request: Any, error: ValidationError) -> HttpResponse:
+    """Name unknown parameters beside the wrong ones. Ninja drops them silently."""
+    raise invalid_fields_problem([*problem_of(request, error).errors, *_unknown(request)])
 
 
 def _route(name: str, path: str) -> Callable[[Any], Any]:
     """Declare the resource of an act."""
     act = ACTS[name]
-    problem = {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/MachineProblem"}}}
-    extra: dict[str, Any] = {
-        "responses": {
-            status: {"description": HTTPStatus(status).phrase, "content": problem}
-            for status in STATUSES
-        }
-    }
+    extra = problem_responses(MachineProblem, *STATUSES)
     if act.is_write:
-        schema = {"type": "string", "minLength": 1, "maxLength": 128, "pattern": r"^[!-~]+$"}
+        schema = {"type": "string", "minLength": 1, "maxLength": MAX_KEY, "pattern": r"^[!-~]+$"}
         header = {"name": "Idempotency-Key", "in": "header", "required": True, "schema": schema}
         extra["parameters"] = [header]
     return (api.post if act.is_write else api.get)(
@@ -105,16 +68,18 @@ def _act(request: MachineRequest) -> Act:
     return ACTS[str(request.resolver_match.url_name)]
 
 
-def _respond(request: MachineRequest, *shapes: BaseModel, **more: Any) -> HttpResponse:
+def _respond(
+    request: MachineRequest, arguments: BaseModel | None = None, **plan: int
+) -> HttpResponse:
     act, key = _act(request), request.headers.get("Idempotency-Key", "")
     if act.is_write and not key:
         step = "Send an Idempotency-Key of your own, such as a UUID; the same one to try again."
         detail = "The header Idempotency-Key is missing."
-        raise ActError(HTTPStatus.BAD_REQUEST, detail, next_step=step)
+        raise ProblemError(HTTPStatus.BAD_REQUEST, detail, next_step=step)
     if unknown := _unknown(request):
         raise invalid_fields_problem(unknown)
-    arguments = {field: value for shape in shapes for field, value in shape.model_dump().items()}
-    status, body = perform(act, request.caller, arguments | more, key=key)
+    fields = arguments.model_dump() if arguments else {}
+    status, body = perform(act, request.caller, fields | plan, key=key)
     kind = "application/json" if status < HTTPStatus.BAD_REQUEST else PROBLEM_TYPE
     return JsonResponse(body, status=status, content_type=kind)
 
@@ -163,37 +128,24 @@ def comment(request: MachineRequest, arguments: shapes.WriteComment) -> HttpResp
 
 
 @_route("activity", "/activity")
-def activity(request: MachineRequest, arguments: Query[shapes.Activity]) -> HttpResponse:
+def activity(request: MachineRequest, arguments: Query[shapes.ListOptions]) -> HttpResponse:
     return _respond(request, arguments)
 
 
 def openapi_document(script_prefix: str = "/") -> dict[str, Any]:
     """Return the OpenAPI document, with `script_prefix` as the server's URL."""
     document = dict(api.get_openapi_schema(path_prefix="/api/1/"))
-    problem = MachineProblem.model_json_schema(ref_template="#/components/schemas/{model}")
-    document["components"]["schemas"] |= problem.pop("$defs") | {"MachineProblem": problem}
+    complete_document(document, MachineProblem, script_prefix)
     document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"token": []}]
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
-            _add_example(operation, method, path)
-    # No license is granted. OpenAPI has no other way to say so.
-    document["info"]["license"] = {"name": "All rights reserved", "identifier": "LicenseRef-None"}
-    document["servers"] = [{"url": script_prefix.rstrip("/") or "/"}]
+            example = EXAMPLES[operation["operationId"]]
+            summary = ACTS[operation["operationId"]].summary
+            operation["description"] = f"{summary} {example['description']}"
+            url = f"$PRESSROOM_URL{path.replace('{plan}', '7')}{example.get('query', '')}"
+            options = ['-H "Authorization: Bearer $PRESSROOM_TOKEN"']
+            if method == "post":
+                options += ["-X POST", '-H "Idempotency-Key: $(uuidgen)"']
+            add_example(operation, example, url, *options)
     return document
-
-
-def _add_example(operation: dict[str, Any], method: str, path: str) -> None:
-    name = operation["operationId"]
-    example = EXAMPLES[name]
-    operation["description"] = f"{ACTS[name].summary} {example['description']}"
-    operation["responses"][200]["content"]["application/json"]["example"] = example["response"]
-    options = ['-H "Authorization: Bearer $PRESSROOM_TOKEN"']
-    if method == "post":
-        options = ["-X POST", *options, '-H "Idempotency-Key: $(uuidgen)"']
-    if body := example.get("body"):
-        operation["requestBody"]["content"]["application/json"]["example"] = body
-        options += ["-H 'Content-Type: application/json'", f"-d {quote(json.dumps(body))}"]
-    url = path.replace("{plan}", "7") + example.get("query", "")
-    source = " ".join(["curl", *options, f'"$PRESSROOM_URL{url}"'])
-    operation["x-codeSamples"] = [{"lang": "Shell", "label": "curl", "source": source}]

@@ -1,16 +1,19 @@
-"""Refusals of acts as problem details (RFC 9457) with a next step."""
+"""Problems of acts (RFC 9457), each with a next step."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
+from pydantic import BaseModel
+
 from dashboard.json_api.problems import FieldError, ProblemError, invalid_fields_problem
+from dashboard.machine.shapes import UntrustedText
 
 DOCS = "/api/1/docs"
 NEXT = {
     HTTPStatus.BAD_REQUEST: "Correct the request. The description has its form.",
-    HTTPStatus.NOT_FOUND: "Find the ID with the act find. The token may be limited to some pages.",
-    HTTPStatus.UNPROCESSABLE_ENTITY: "Correct the fields that errors names.",
+    HTTPStatus.NOT_FOUND: "Check the ID. The token may be limited to some pages.",
+    HTTPStatus.UNPROCESSABLE_ENTITY: "Correct the fields in `errors`.",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Send a smaller body.",
     HTTPStatus.INTERNAL_SERVER_ERROR: "Report the request ID to an administrator.",
     HTTPStatus.BAD_GATEWAY: "Nothing was sent. Try again in a minute, with the same key.",
@@ -18,49 +21,51 @@ NEXT = {
 """Default next step for each status."""
 
 
-class ActError(Exception):
-    """A refused act. `kind` is the problem's anchor in the documentation, such as `changed`."""
-
-    def __init__(
-        self,
-        status: HTTPStatus,
-        detail: str,
-        *,
-        kind: str = "",
-        next_step: str = "",
-        errors: Sequence[Mapping[str, str]] = (),
-        headers: Mapping[str, str] | None = None,
-        more: Mapping[str, Any] | None = None,
-    ) -> None:
-        super().__init__(detail)
-        self.status, self.headers = status, dict(headers or {})
-        self.body: dict[str, Any] = {
-            "type": f"{DOCS}#{kind or status.name.lower().replace('_', '-')}",
-            "title": status.phrase,
-            "status": int(status),
-            "detail": detail,
-            "next": next_step or NEXT.get(status, "Read the description of this problem."),
-            **({"errors": [*errors]} if errors else {}),
-            **(more or {}),
-        }
+class WrongField(BaseModel):
+    pointer: str
+    detail: str
 
 
-def act_error(problem: ProblemError, **more: Any) -> ActError:
-    """Convert a problem of the shared parser: add a next step and JSON pointers to its fields."""
-    errors = []
-    for field in problem.errors:
-        escaped = field.path.replace("~", "~0").replace("/", "~1").replace(".", "/")
-        pointer = f"#/{escaped}" if field.path else "#"
-        errors.append({"pointer": pointer, "detail": field.message})
-    headers = problem.headers
-    return ActError(problem.status, problem.detail, errors=errors, headers=headers, **more)
+class MachineProblem(BaseModel):
+    """The body of every error response."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    next: str
+    errors: list[WrongField] | None = None
+    changes: list[dict[str, str]] | None = None
+    retry_after_s: int | None = None
+    service: UntrustedText | None = None
 
 
-def not_found(what: str) -> ActError:
-    return ActError(HTTPStatus.NOT_FOUND, f"{what} not found, or not visible to this token.")
+def problem_body(problem: ProblemError) -> dict[str, Any]:
+    """Return a problem with a link to its description and a next step."""
+    status = problem.status
+    body = MachineProblem(
+        type=f"{DOCS}#{problem.kind or status.name.lower().replace('_', '-')}",
+        title=status.phrase,
+        status=status,
+        detail=problem.detail,
+        next=problem.next_step or NEXT.get(status, "Read the description of this problem."),
+        errors=[_located(error) for error in problem.errors] or None,
+        **problem.more,
+    )
+    return body.model_dump(exclude_none=True)
 
 
-def invalid(fields: Mapping[str, str]) -> ActError:
+def _located(error: FieldError) -> WrongField:
+    """Name a field by its JSON pointer."""
+    path = error.path.replace("~", "~0").replace("/", "~1").replace(".", "/")
+    return WrongField(pointer=f"#/{path}" if path else "#", detail=error.message)
+
+
+def not_found(what: str) -> ProblemError:
+    return ProblemError(HTTPStatus.NOT_FOUND, f"{what} not found, or not visible to this token.")
+
+
+def invalid(fields: Mapping[str, str]) -> ProblemError:
     """Return a 422. `fields` maps the path of each field, such as `versions.0`, to its problem."""
     errors = [FieldError(path=path, message=detail) for path, detail in fields.items()]
-    return act_error(invalid_fields_problem(errors))
+    return invalid_fields_problem(errors)

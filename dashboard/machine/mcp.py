@@ -15,12 +15,14 @@ from urllib.parse import urlsplit
 
 from django.http import HttpResponse
 from django.views.decorators.http import require_POST
+from pydantic_core import from_json
 
-from dashboard.json_api.parser import MAX_BODY_BYTES, parse_json
+from dashboard.json_api.parser import limited_body
 from dashboard.json_api.problems import ProblemError
 from dashboard.machine.acts import ACTS, Act, count, offered, perform
-from dashboard.machine.errors import ActError
+from dashboard.machine.errors import invalid, problem_body
 from dashboard.machine.http import MachineRequest, machine_endpoint, printable
+from dashboard.machine.models import MAX_KEY
 from dashboard.machine.tokens import Caller
 
 MODERN = "2026-07-28"
@@ -33,7 +35,10 @@ PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601
 HEADER_MISMATCH, NO_VERSION = -32020, -32022
 MAX_BATCH = 20
 SERVER = {"name": "pressroom", "title": "Pressroom", "version": "1"}
-MODERN_RESULT: dict[str, Any] = {"resultType": "complete"}
+MODERN_RESULT: dict[str, Any] = {
+    "resultType": "complete",
+    "_meta": {f"{META}serverInfo": SERVER},
+}
 MODERN_LIST: dict[str, Any] = {**MODERN_RESULT, "ttlMs": 60_000, "cacheScope": "private"}
 INSTRUCTIONS = (
     "Find audiences, compare versions, plan, then request: a person approves in Pressroom. "
@@ -54,7 +59,7 @@ def mcp(request: MachineRequest) -> HttpResponse:
     if origin and urlsplit(origin).netloc != request.get_host():
         # The browser of that page may be inside the network.
         detail = "Requests from pages of other sites are refused."
-        raise ActError(HTTPStatus.FORBIDDEN, detail, kind="origin")
+        raise ProblemError(HTTPStatus.FORBIDDEN, detail, kind="origin")
     try:
         body = _parse(request)
     except MCPError as error:
@@ -67,12 +72,10 @@ def mcp(request: MachineRequest) -> HttpResponse:
 
 
 def _parse(request: MachineRequest) -> Any:
-    if int(request.headers.get("Content-Length") or 0) > MAX_BODY_BYTES:
-        raise ActError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The body is too large.")
     try:
-        body = parse_json(request.body, name="The body")
-    except ProblemError as error:
-        raise MCPError(PARSE_ERROR, error.detail) from error
+        body = from_json(limited_body(request), allow_inf_nan=False)
+    except ValueError as error:
+        raise MCPError(PARSE_ERROR, f"The body is not JSON: {error}.") from None
     if isinstance(body, list):
         if request.headers.get("MCP-Protocol-Version", WITH_BATCHES) != WITH_BATCHES:
             raise MCPError(INVALID_REQUEST, f"Only revision {WITH_BATCHES} has batches.")
@@ -170,7 +173,7 @@ def _decoded(header: str) -> str | None:
 def _call(
     caller: Caller, method: str, params: dict[str, Any], *, is_modern: bool
 ) -> dict[str, Any]:
-    """Return the result of a method. Raises MCPError."""
+    """Return the result of a method of the revision. Raises MCPError."""
     if method != "tools/call":
         count(caller, is_write=False)
     about = {"capabilities": {"tools": {}}, "instructions": INSTRUCTIONS}
@@ -181,14 +184,13 @@ def _call(
             more = MODERN_LIST
         case "tools/call":
             result = _call_tool(caller, params)
-        case "server/discover":
-            server = {f"{META}serverInfo": SERVER}
-            return {"supportedVersions": SUPPORTED, **about, "_meta": server, **MODERN_LIST}
+        case "server/discover" if is_modern:
+            result, more = {"supportedVersions": SUPPORTED, **about}, MODERN_LIST
         case "initialize" if not is_modern:
             version = params.get("protocolVersion")
             version = version if version in BEFORE else BEFORE[-1]
             result = {"protocolVersion": version, **about, "serverInfo": SERVER}
-        case "ping":
+        case "ping" if not is_modern:
             result = {}
         case _:
             detail = f"Unknown method: {method[:100]}"
@@ -200,7 +202,7 @@ def _tool(act: Act) -> dict[str, Any]:
     schema = act.input.model_json_schema()
     properties = schema["properties"]
     if act.is_write:
-        properties["idempotency_key"] = {"type": "string", "maxLength": 128}
+        properties["idempotency_key"] = {"type": "string", "maxLength": MAX_KEY}
     return {
         "name": act.name,
         "description": act.summary,
@@ -232,10 +234,12 @@ def _call_tool(caller: Caller, params: dict[str, Any]) -> dict[str, Any]:
     try:
         count(caller, is_write=act.is_write)
         has_key = act.is_write and isinstance(arguments, dict)
-        key = arguments.pop("idempotency_key", "") if has_key else ""
-        status, body = perform(act, caller, arguments, key=str(key))
-    except ActError as error:
-        status, body = error.status, error.body
+        key = arguments.pop("idempotency_key", None) if has_key else None
+        if not isinstance(key, str | None):
+            raise invalid({"idempotency_key": "must be a text"})
+        status, body = perform(act, caller, arguments, key=key or "")
+    except ProblemError as error:
+        status, body = error.status, problem_body(error)
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     result: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
     if status >= HTTPStatus.BAD_REQUEST:

@@ -9,9 +9,9 @@ from django.db import models
 from dashboard import clock
 from dashboard.ledger.models.operations import MAX_ACTOR_NAME
 from dashboard.releases.models import Release
+from dashboard.work.claims import ClaimedRow
 
-MAX_TOKEN_NAME, MAX_CLIENT = 60, 120
-MAX_DAYS = 365
+MAX_TOKEN_NAME, MAX_CLIENT, MAX_KEY = 60, 120, 128
 PLAN_LASTS = timedelta(hours=24)
 """How long a plan can be used. Our choice; workers remove undecided drafts after a day."""
 
@@ -68,13 +68,12 @@ class MachineToken(models.Model):
 
 
 class MachinePlan(models.Model):
-    """A release planned with a token: what made it, and when it expires."""
+    """A release planned with a token, and when the plan expires."""
 
     release = models.OneToOneField(
         Release, on_delete=models.CASCADE, related_name="machine_plan", primary_key=True
     )
     token = models.ForeignKey(MachineToken, on_delete=models.PROTECT, related_name="plans")
-    client = models.CharField(max_length=MAX_CLIENT, blank=True)
     request_id = models.CharField(max_length=128, blank=True)
     """ID of the HTTP request that made the plan, as in the log."""
     digest = models.CharField(max_length=64)
@@ -88,16 +87,18 @@ class MachinePlan(models.Model):
         return self.digest
 
 
-class KeyedRequest(models.Model):
-    """The result of a request with an Idempotency-Key. It is never deleted."""
+class KeyedRequest(ClaimedRow):
+    """The result of a request with an Idempotency-Key. It is never deleted.
+
+    The process that performs the request claims it.
+    """
 
     token = models.ForeignKey(MachineToken, on_delete=models.CASCADE, related_name="+")
-    key = models.CharField(max_length=128)
+    key = models.CharField(max_length=MAX_KEY)
     digest = models.CharField(max_length=64)
     """Digest of the act and its arguments."""
-    begun_at = models.DateTimeField(default=clock.now)
     status = models.PositiveSmallIntegerField(null=True)
-    """Status code of the response; null while the request is in progress."""
+    """Status code of the response; null until there is one."""
     body = models.JSONField(null=True)
 
     class Meta:

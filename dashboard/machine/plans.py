@@ -4,11 +4,12 @@ None of them sends anything. A plan is a draft release, and a worker sends it on
 as it does for a person.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 
 from django.conf import settings
+from django.db import transaction
 from django.urls import reverse
 
 from dashboard import clock
@@ -16,13 +17,15 @@ from dashboard.approvals.models import RequestState
 from dashboard.approvals.requests import ApprovalError
 from dashboard.client import APIError
 from dashboard.comments.models import MAX_BODY, TargetKind
-from dashboard.comments.threads import CommentError, ThreadTarget, begin_thread
+from dashboard.comments.threads import CommentError, add_comment, new_thread
+from dashboard.json_api.problems import ProblemError
 from dashboard.ledger.queries.audiences import audience_last_known
+from dashboard.ledger.queries.rows import AudienceKey
 from dashboard.machine import shapes
-from dashboard.machine.errors import ActError, invalid, not_found
+from dashboard.machine.errors import invalid, not_found
 from dashboard.machine.models import PLAN_LASTS, MachinePlan
-from dashboard.machine.paging import cut, from_cursor, to_cursor
-from dashboard.machine.tokens import Caller
+from dashboard.machine.paging import cut
+from dashboard.machine.tokens import Caller, lock_owner
 from dashboard.observability.request_context import current_request_id
 from dashboard.operations.checking import PublishTarget
 from dashboard.releases import approval_requests, decisions, drafting
@@ -30,14 +33,13 @@ from dashboard.releases.approval_subjects import needs_approval
 from dashboard.releases.checking import check_release, read_items
 from dashboard.releases.errors import ReleaseError
 from dashboard.releases.models import ItemState, Release, ReleaseState
-from dashboard.releases.planning import planned_versions
+from dashboard.releases.planning import PlannedVersion, planned_version
 from dashboard.releases.reviewing import (
     blocked,
     board_digest,
     changes_since,
     compare_review,
     light_items,
-    risks,
 )
 from dashboard.service.client import reads_only
 
@@ -49,14 +51,15 @@ FAILED_ITEMS = (ItemState.FAILED, ItemState.HELD, ItemState.CANCELED)
 
 def plan(caller: Caller, arguments: shapes.MakePlan) -> shapes.PlanState:
     """Check versions for publishing. Returns findings and a digest; sends nothing."""
-    targets = _targets(caller, arguments.versions)
+    planned = _planned(caller, arguments.versions)
     with _refusals():
         release = drafting.create_draft(
             name=arguments.name,
             note=arguments.note,
-            planned=planned_versions(targets),
+            planned=planned,
             user=caller.user,
             is_provisional=True,
+            form_key=caller.form_key,
             by_program=caller.attribution,
         )
     try:
@@ -65,43 +68,43 @@ def plan(caller: Caller, arguments: shapes.MakePlan) -> shapes.PlanState:
     except APIError:
         drafting.discard(release, caller.user)
         raise
-    MachinePlan.objects.create(
-        release=release,
-        token=caller.token,
-        client=caller.client,
-        request_id=current_request_id(),
-        digest=board_digest(release),
-        expires_at=clock.now() + PLAN_LASTS,
-    )
+    columns = {
+        "token": caller.token,
+        "request_id": current_request_id(),
+        "digest": board_digest(release),
+        "expires_at": clock.now() + PLAN_LASTS,
+    }
+    MachinePlan.objects.update_or_create(release=release, defaults=columns)
     return _state(release.pk)
 
 
 def request(caller: Caller, arguments: shapes.Decide) -> shapes.PlanState:
     """Ask a person to approve a plan. It is published when they do."""
     release = _unchanged(caller, arguments)
-    with _refusals():
-        approval_requests.request_approval(
-            release,
-            caller.user,
-            str(arguments.confirm or ""),
-            arguments.digest,
-            by_program=caller.attribution,
-        )
-    return _state(release.pk)
+    return _decide(approval_requests.request_approval, release, caller, arguments)
 
 
 def publish(caller: Caller, arguments: shapes.Decide) -> shapes.PlanState:
     """Publish a plan, if no approval rule is on."""
     release = _unchanged(caller, arguments)
     if needs_approval(release):
-        raise ActError(
+        raise ProblemError(
             HTTPStatus.CONFLICT,
             "The approval rule is on: another person decides.",
             kind="approval-needed",
             next_step="Request an approval of this plan.",
         )
-    with _refusals():
-        decisions.publish(release, caller.user, str(arguments.confirm or ""), arguments.digest)
+    return _decide(decisions.publish, release, caller, arguments)
+
+
+def _decide(
+    decide: Callable[..., object], release: Release, caller: Caller, arguments: shapes.Decide
+) -> shapes.PlanState:
+    number, mark = str(arguments.confirm or ""), caller.attribution
+    with _refusals(), transaction.atomic():
+        if not lock_owner(caller):
+            raise _conflict("The token was revoked, or has another owner.", kind="refused")
+        decide(release, caller.user, number, arguments.digest, by_program=mark)
     return _state(release.pk)
 
 
@@ -115,11 +118,12 @@ def cancel(caller: Caller, arguments: shapes.NamedPlan) -> shapes.PlanState:
     release = _own(caller, arguments.plan)
     if release.is_provisional:
         state = _state(release.pk)
-        drafting.discard(release, caller.user)
         ended = {"outcome": "failed", "state": ReleaseState.CANCELED.value, "digest": ""}
-        return state.model_copy(update=ended)
+        # If it was requested or published at this moment, it isn't discarded.
+        if drafting.discard(release, caller.user):
+            return state.model_copy(update=ended)
     with _refusals():
-        decisions.cancel(release, caller.user)
+        decisions.cancel(release, caller.user, caller.attribution)
     return _state(release.pk)
 
 
@@ -128,40 +132,51 @@ def comment(caller: Caller, arguments: shapes.WriteComment) -> shapes.CommentSta
     ids = {"page_id": arguments.page_id, "audience_id": arguments.audience_id}
     if arguments.plan is not None:
         release = _visible(caller, arguments.plan)
-        target = ThreadTarget(TargetKind.RELEASE, object_id=str(release.pk))
+        thread = new_thread(TargetKind.RELEASE, object_id=str(release.pk))
     elif missing := [name for name, value in ids.items() if not value]:
         raise invalid(dict.fromkeys(missing, "is required, unless plan is named"))
     else:
         if not caller.token.may_see(arguments.page_id) or not audience_last_known(*ids.values()):
             raise not_found("Audience")
-        target = ThreadTarget(TargetKind.AUDIENCE, arguments.page_id, arguments.audience_id)
+        thread = new_thread(TargetKind.AUDIENCE, arguments.page_id, arguments.audience_id)
     mark = caller.attribution
     body = f"{arguments.body.strip()}\n\n({mark[0].upper()}{mark[1:]}.)"
     if len(body) > MAX_BODY:
         detail = f"The comment is longer than {MAX_BODY:,} characters with its mark."
         raise invalid({"body": detail})
     try:
-        row = begin_thread(caller.user, target, body)
+        row = add_comment(caller.user, thread, body, form_key=caller.form_key)
     except CommentError as error:
         raise invalid({"body": str(error)}) from error
     return shapes.CommentState(comment=row.pk, person=row.author_name, by=mark)
 
 
-def _targets(caller: Caller, versions: list[shapes.VersionToPlan]) -> list[PublishTarget]:
-    """Return the versions to plan; the latest where none is named. Raises ActError."""
-    targets, problems = [], {}
+def _planned(caller: Caller, versions: list[shapes.VersionToPlan]) -> list[PlannedVersion]:
+    """Return the versions to plan; the latest where none is named.
+
+    Raises ProblemError with the problem of each.
+    """
+    planned: dict[AudienceKey, PlannedVersion] = {}
+    problems: dict[str, str] = {}
     for place, version in enumerate(versions):
-        record = audience_last_known(version.page_id, version.audience_id)
+        key = version.page_id, version.audience_id
+        record = audience_last_known(*key)
         if record is None or not caller.token.may_see(version.page_id):
             problem = "Not found, or not visible to this token."
             problems[f"versions.{place}.audience_id"] = problem
-        elif version_id := version.version_id or record.latest_version_id:
-            targets.append(PublishTarget(version.page_id, version.audience_id, version_id))
-        else:
-            problems[f"versions.{place}.version_id"] = "The audience has no version."
+            continue
+        if key in planned:
+            problems[f"versions.{place}.audience_id"] = "This audience is named twice."
+            continue
+        version_id = version.version_id or record.latest_version_id
+        try:
+            planned[key] = planned_version(PublishTarget(*key, version_id))
+        except ReleaseError as error:
+            problem = str(error) if version_id else "The audience has no version."
+            problems[f"versions.{place}.version_id"] = problem
     if problems:
         raise invalid(problems)
-    return targets
+    return [*planned.values()]
 
 
 def _visible(caller: Caller, pk: int) -> Release:
@@ -176,12 +191,12 @@ def _visible(caller: Caller, pk: int) -> Release:
 
 
 def _own(caller: Caller, pk: int) -> Release:
-    """Return a plan's release if it belongs to the caller's person or service. Raises ActError."""
+    """Return a plan's release if it belongs to the caller's person or service."""
     release = _visible(caller, pk)
     if not _is_own(caller, release):
         detail = "This release was made by somebody else."
         next_step = "Make a plan of your own, or ask its owner."
-        raise ActError(HTTPStatus.FORBIDDEN, detail, kind="not-yours", next_step=next_step)
+        raise ProblemError(HTTPStatus.FORBIDDEN, detail, kind="not-yours", next_step=next_step)
     return release
 
 
@@ -195,7 +210,7 @@ def _is_own(caller: Caller, release: Release) -> bool:
 
 
 def _unchanged(caller: Caller, arguments: shapes.Decide) -> Release:
-    """Read a plan's versions again. Raises ActError (409) if it ended, expired or changed."""
+    """Read a plan's versions again. Raises ProblemError (409) if it ended, expired or changed."""
     release = _own(caller, arguments.plan)
     if release.state != ReleaseState.DRAFT:
         raise _conflict(drafting.state_sentence(release), kind="not-a-plan")
@@ -224,35 +239,31 @@ def _unchanged(caller: Caller, arguments: shapes.Decide) -> Release:
     return release
 
 
-def _conflict(detail: str, *, kind: str = "changed", **more: list[dict[str, str]]) -> ActError:
-    return ActError(HTTPStatus.CONFLICT, detail, kind=kind, next_step=NEW_PLAN, more=more)
+def _conflict(detail: str, *, kind: str = "changed", **more: list[dict[str, str]]) -> ProblemError:
+    return ProblemError(HTTPStatus.CONFLICT, detail, kind=kind, next_step=NEW_PLAN, more=more)
 
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Turn errors of releases and approvals into ActErrors: 422 for a field, else 409."""
+    """Turn errors of releases and approvals into ProblemErrors: 422 for a field, else 409."""
     try:
         yield
     except (ReleaseError, ApprovalError) as error:
-        # Don't use the sentence about several audiences: it quotes their names.
-        problems = getattr(error, "problems", ())
-        detail = problems[0].sentence if problems else str(error)
         if error.field not in ("", "approval"):
-            field = {"typed": "confirm", "audience": "versions", "version": "versions"}
-            raise invalid({field.get(error.field, error.field): detail}) from error
-        raise _conflict(detail, kind="refused") from error
+            field = "confirm" if error.field == "typed" else error.field
+            raise invalid({field: str(error)}) from error
+        raise _conflict(str(error), kind="refused") from error
 
 
 def _state(pk: int, cursor: str = "") -> shapes.PlanState:
-    release = RELEASES.get(pk=pk)
+    release = RELEASES.filter(pk=pk).first()
+    if release is None:
+        raise not_found("Plan")
     approval, machine_plan = release.approval, getattr(release, "machine_plan", None)
     pending = machine_plan if release.state == ReleaseState.DRAFT else None
     items = list(light_items(release))
     rows, what = [shapes.PlanItem.model_validate(item) for item in items], f"items:{pk}"
-    fitting, place = cut(rows, from_cursor(cursor, what))
-    has_risks = any(risks(item) and not blocked(item) for item in items)
-    sendable = sum(item.state == ItemState.WAITING and not blocked(item) for item in items)
-    needs_number = has_risks or sendable > decisions.MAX_UNTYPED
+    fitting, next_cursor = cut(rows, cursor, what)
     return shapes.PlanState(
         plan=release.pk,
         url=settings.PUBLIC_URL.rstrip("/") + reverse("release-detail", args=[release.pk]),
@@ -261,15 +272,15 @@ def _state(pk: int, cursor: str = "") -> shapes.PlanState:
         name=release.name if release.has_own_name else "",
         note=release.note[:MAX_NOTE_SHOWN],
         digest=pending.digest if pending else "",
-        confirm=sendable if pending and needs_number else None,
+        confirm=decisions.number_to_type(items) if pending else None,
         expires_at=getattr(pending or approval, "expires_at", None),
-        requested_by=release.created_by_name,
+        requested_by=release.owner_name,
         by=release.by_program,
         approval=approval.state if approval else "",
         decided_by=approval.decided_by_name if approval else "",
         decision_note=approval.decision_note[:MAX_NOTE_SHOWN] if approval else "",
         items=fitting,
-        next_cursor=to_cursor(place, what),
+        next_cursor=next_cursor,
     )
 
 

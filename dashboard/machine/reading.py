@@ -1,9 +1,6 @@
 """The acts that read: find, read_audience, diff, activity."""
 
-from collections.abc import Mapping
-from typing import TypeVar
-
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 
 from dashboard.contract.audiences import Audience, AudienceVersion, text_of
 from dashboard.ledger.models import AudienceRecord, Operation
@@ -14,33 +11,24 @@ from dashboard.ledger.queries.pages import page_names
 from dashboard.ledger.states import operation_state
 from dashboard.machine import shapes
 from dashboard.machine.errors import not_found
-from dashboard.machine.paging import cut, cut_text, from_cursor, to_cursor
+from dashboard.machine.paging import AnyRow, cut, cut_text, page
 from dashboard.machine.tokens import Caller
-from dashboard.releases.models import Release, ReleaseItem
+from dashboard.releases.models import ReleaseItem
 from dashboard.service import reading as service
 from dashboard.service.reading import AudienceLookup, ReadResult
 from dashboard.text_diff import Paragraph, compare_texts
 from dashboard.texts import redact_secret
 
-AnyRow = TypeVar("AnyRow", bound=Model)
-
 MAX_NAME, MAX_PARAGRAPH = 200, 2_000
 """Maximum characters of a name, and of a paragraph in a difference."""
 
 
-def find(caller: Caller, arguments: shapes.Find) -> shapes.AudienceList:
+def find(caller: Caller, arguments: shapes.Find) -> shapes.ItemList[shapes.Row]:
     """List audiences by words, page or live status, as last known."""
     live = (arguments.live_status,) if arguments.live_status else ()
     matching = find_audiences(AudienceFilters(words=arguments.query, live=live)).defer("body")
     audiences = _visible(matching, caller, arguments.page_id)
-    # Order by primary key: reads don't change it, so no row moves past a cursor.
-    after = audiences.filter(pk__gt=from_cursor(arguments.cursor, "find")).order_by("pk")
-    records = list(after[: arguments.limit + 1])
-    names = page_names(list({record.page_id for record in records}))
-    rows = [_row(record, names) for record in records]
-    fitting, is_more = cut(rows, limit=arguments.limit)
-    last = records[len(fitting) - 1].pk if is_more else None
-    return shapes.AudienceList(items=fitting, next_cursor=to_cursor(last, "find"))
+    return page(audiences, arguments, "find", _rows)
 
 
 def read_audience(caller: Caller, arguments: shapes.ReadAudience) -> shapes.AudienceReading:
@@ -50,17 +38,17 @@ def read_audience(caller: Caller, arguments: shapes.ReadAudience) -> shapes.Audi
     if version is None:
         raise not_found("Version")
     what = f"text:{version.version_id}"
-    text, place = cut_text(text_of(version), from_cursor(arguments.cursor, what))
+    text, cursor = cut_text(text_of(version), arguments.cursor, what)
     record = audience_last_known(arguments.page_id, arguments.audience_id)
     if record is None:
         raise not_found("Audience")
     return shapes.AudienceReading(
-        audience=_row(record, page_names([arguments.page_id])),
+        audience=_rows([record])[0],
         is_current=reading.is_live,
         as_of=reading.as_of,
         version=_version_shape(version, reading.value.audience),
         text=shapes.UntrustedText(value=text),
-        next_cursor=to_cursor(place, what),
+        next_cursor=cursor,
     )
 
 
@@ -78,7 +66,7 @@ def diff(caller: Caller, arguments: shapes.Diff) -> shapes.Difference:
     difference = compare_texts(before, text_of(new))
     changes = [_change(paragraph) for paragraph in difference.paragraphs if not paragraph.is_same]
     what = f"diff:{old.version_id if old else ''}:{new.version_id}"
-    fitting, place = cut(changes, from_cursor(arguments.cursor, what))
+    fitting, cursor = cut(changes, arguments.cursor, what)
     return shapes.Difference(
         from_version=_version_shape(old, audience) if old else None,
         to_version=_version_shape(new, audience),
@@ -86,23 +74,14 @@ def diff(caller: Caller, arguments: shapes.Diff) -> shapes.Difference:
         words_added=difference.added,
         words_removed=difference.removed,
         changes=fitting,
-        next_cursor=to_cursor(place, what),
+        next_cursor=cursor,
     )
 
 
-def activity(caller: Caller, arguments: shapes.Activity) -> shapes.Lines:
+def activity(caller: Caller, arguments: shapes.ListOptions) -> shapes.ItemList[shapes.Line]:
     """List operations, newest first: who did what, by which token and program."""
-    operations = _visible(Operation.objects.all(), caller, arguments.page_id)
-    start = from_cursor(arguments.cursor, "activity")
-    if start:
-        operations = operations.filter(pk__lt=start)
-    rows = list(with_publications(operations.order_by("-pk"))[: arguments.limit + 1])
-    planned = ReleaseItem.objects.filter(operation__in=rows).exclude(release__by_program="")
-    plans = {item.operation_id: item.release for item in planned.select_related("release")}
-    lines = [_line(operation, plans.get(operation.pk)) for operation in rows]
-    fitting, is_more = cut(lines, limit=arguments.limit)
-    last = rows[len(fitting) - 1].pk if is_more else None
-    return shapes.Lines(items=fitting, next_cursor=to_cursor(last, "activity"))
+    operations = with_publications(_visible(Operation.objects.all(), caller, arguments.page_id))
+    return page(operations, arguments, "activity", _lines)
 
 
 def _visible(rows: "QuerySet[AnyRow]", caller: Caller, page_id: str) -> "QuerySet[AnyRow]":
@@ -132,10 +111,12 @@ def _version_shape(version: AudienceVersion, audience: Audience) -> shapes.Versi
     return facts
 
 
-def _row(record: AudienceRecord, names: Mapping[str, str]) -> shapes.Row:
-    row = shapes.Row.model_validate(record)
-    row.page_name = names.get(record.page_id, "")[:MAX_NAME]
-    return row
+def _rows(records: list[AudienceRecord]) -> list[shapes.Row]:
+    names = page_names(list({record.page_id for record in records}))
+    rows = [shapes.Row.model_validate(record) for record in records]
+    for row in rows:
+        row.page_name = names.get(row.page_id, "")[:MAX_NAME]
+    return rows
 
 
 def _change(paragraph: Paragraph) -> shapes.ChangedParagraph:
@@ -145,9 +126,13 @@ def _change(paragraph: Paragraph) -> shapes.ChangedParagraph:
     return shapes.ChangedParagraph(old=old[:MAX_PARAGRAPH], new=new[:MAX_PARAGRAPH], is_cut=is_cut)
 
 
-def _line(operation: Operation, plan: Release | None) -> shapes.Line:
-    line = shapes.Line.model_validate(operation)
-    line.outcome, line.target = operation_state(operation).label, redact_secret(line.target)
-    if plan:
-        line.by, line.plan = plan.by_program, plan.pk
-    return line
+def _lines(operations: list[Operation]) -> list[shapes.Line]:
+    items = ReleaseItem.objects.filter(operation__in=operations)
+    plans = dict(items.values_list("operation_id", "release_id"))
+    lines = []
+    for operation in operations:
+        line = shapes.Line.model_validate(operation)
+        line.outcome, line.plan = operation_state(operation).label, plans.get(operation.pk)
+        line.target = redact_secret(line.target)
+        lines.append(line)
+    return lines

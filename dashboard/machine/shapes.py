@@ -1,7 +1,7 @@
 """Arguments and results of acts, the same for the JSON API, MCP and the command line."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -9,6 +9,7 @@ from dashboard.releases.models import MAX_NAME, MAX_NOTE
 
 Source = Literal["service, untrusted"]
 UNTRUSTED: Source = "service, untrusted"
+ItemT = TypeVar("ItemT")
 MAX_PLANNED = 100
 """Maximum number of versions in a plan. Source: our choice."""
 
@@ -25,22 +26,29 @@ AnyPage = Annotated[Text, Field("", max_length=2000)]
 LiveStatus = Literal[
     "", "not-live", "up-to-date", "changed", "progress", "canceled", "rolled-back", "rejected"
 ]
-Cursor = Annotated[Text, Field("", max_length=4000, description="next_cursor of the last response")]
 
 
 class Input(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Find(Input):
-    query: Annotated[Text, Field("", max_length=200, description="Words of a name, or an ID")]
+class Rest(Input):
+    cursor: Annotated[
+        Text, Field("", max_length=4000, description="next_cursor of the last response")
+    ]
+
+
+class ListOptions(Rest):
     page_id: AnyPage
+    limit: Annotated[int, Field(20, ge=1, le=100)]
+
+
+class Find(ListOptions):
+    query: Annotated[Text, Field("", max_length=200, description="Words of a name, or an ID")]
     live_status: Annotated[
         LiveStatus,
         Field("", description="`changed`: the latest version isn't live"),
     ]
-    limit: Annotated[int, Field(20, ge=1, le=100)]
-    cursor: Cursor
 
 
 class AudienceIds(Input):
@@ -48,15 +56,13 @@ class AudienceIds(Input):
     audience_id: Id
 
 
-class ReadAudience(AudienceIds):
+class ReadAudience(AudienceIds, Rest):
     version: Annotated[Text, Field("latest", description="`latest`, `live` or a version's ID")]
-    cursor: Cursor
 
 
-class Diff(AudienceIds):
+class Diff(AudienceIds, Rest):
     from_version: Annotated[Text, Field("live", description="`live`, `latest` or an ID")]
     to_version: Annotated[Text, Field("latest", description="`latest`, `live` or an ID")]
-    cursor: Cursor
 
 
 class VersionToPlan(AudienceIds):
@@ -73,10 +79,6 @@ class NamedPlan(Input):
     plan: Annotated[int, Field(ge=1, lt=2**63)]
 
 
-class Rest(Input):
-    cursor: Cursor
-
-
 class Status(NamedPlan, Rest):
     pass
 
@@ -91,12 +93,6 @@ class Decision(Input):
 
 class Decide(NamedPlan, Decision):
     pass
-
-
-class Activity(Input):
-    page_id: AnyPage
-    limit: Annotated[int, Field(20, ge=1, le=100)]
-    cursor: Cursor
 
 
 class WriteComment(Input):
@@ -116,6 +112,11 @@ class Output(BaseModel):
     model_config = ConfigDict(
         from_attributes=True, json_schema_serialization_defaults_required=True
     )
+
+
+class ItemList(BaseModel, Generic[ItemT]):
+    items: list[ItemT]
+    next_cursor: str | None
 
 
 class VersionFacts(Output):
@@ -138,11 +139,6 @@ class Row(Output):
     latest_number: int | None = Field(validation_alias="latest_version_number")
     latest_version_id: str
     is_archived: bool = Field(validation_alias="archived")
-
-
-class AudienceList(BaseModel):
-    items: list[Row]
-    next_cursor: str | None
 
 
 class UntrustedText(BaseModel):
@@ -225,7 +221,7 @@ class PlanState(BaseModel):
     expires_at: datetime | None
     requested_by: str
     by: str
-    """The token and the program."""
+    """The token and the program by which it was planned, requested or published."""
     approval: str
     decided_by: str
     decision_note: str
@@ -247,15 +243,10 @@ class Line(Output):
     title: str
     outcome: str = ""
     person: str = Field(validation_alias="actor_name")
-    by: str = ""
+    by: str = Field(validation_alias="by_program")
     plan: int | None = None
     page_id: str
     audience_id: str
     version_number: int | None
     source: Source = UNTRUSTED
     target: Short = Field(validation_alias="target_name")
-
-
-class Lines(BaseModel):
-    items: list[Line]
-    next_cursor: str | None

@@ -2,7 +2,7 @@
 
 import re
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,7 +13,7 @@ from typing import Any
 from zlib import crc32
 
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.urls import reverse
 
@@ -21,8 +21,8 @@ from dashboard import clock
 from dashboard.accounts.permissions import PUBLISH
 from dashboard.approvals.models import ApprovalRequest, RequestState
 from dashboard.approvals.requests import ApprovalError
+from dashboard.json_api.problems import ProblemError
 from dashboard.ledger.models.operations import actor_name
-from dashboard.machine.errors import ActError
 from dashboard.machine.models import MachineToken, Scope
 from dashboard.notifications.recording import Subject, record_event
 from dashboard.releases.approval_requests import void_request
@@ -36,6 +36,7 @@ USED_EVERY = timedelta(minutes=1)
 NOTICE_DAYS = (14, 3)
 """Days before the expiry. Notices due before a token was made are skipped. Our choice."""
 CHECK_EVERY_S = 3600.0
+REVOKE = "Revoke that token, make a new one, and send it as Authorization: Bearer."
 NEW_TOKEN = "Make a new token in Pressroom, under Settings, Tokens."  # noqa: S105  # a sentence
 
 
@@ -46,6 +47,8 @@ class Caller:
     token: MachineToken
     user: User
     client: str = ""
+    form_key: str | None = None
+    """Key of what a write creates, so that a repeated request creates nothing else."""
 
     def has(self, scope: Scope) -> bool:
         """Return whether the token has a scope, and its owner still has the rights for it."""
@@ -61,46 +64,36 @@ class Caller:
         return f"by token {self.token.name}{mark}, {self.client}".removesuffix(", ")
 
 
-def issue(
-    owner: User,
-    *,
-    form_key: str,
-    name: str,
-    scopes: Sequence[str],
-    page_ids: Sequence[str] | None,
-    days: int,
-    is_agent: bool,
-    is_service: bool,
-) -> str:
-    """Save and return a new token; it can't be read later. Return "" if the form has made one."""
+def issue(token: MachineToken) -> str:
+    """Save a new token and return its text, which can't be read later.
+
+    Returns "" if its form made one already.
+    """
     digits = secrets.token_hex(24)
     text = f"prt_{digits}{crc32(digits.encode()):08x}"
-    columns = {
-        "name": name,
-        "sha256": _hash(text),
-        "last_four": text[-4:],
-        "owner": owner,
-        "is_service": is_service,
-        "is_agent": is_agent,
-        "scopes": [*scopes],
-        "page_ids": None if page_ids is None else [*page_ids],
-        "expires_at": clock.now() + timedelta(days=days),
-    }
-    _, is_new = MachineToken.objects.get_or_create(form_key=form_key, defaults=columns)
-    return text if is_new else ""
+    token.sha256, token.last_four = _hash(text), text[-4:]
+    try:
+        with transaction.atomic():
+            token.save(force_insert=True)
+    except IntegrityError:
+        if not MachineToken.objects.filter(form_key=token.form_key).exists():
+            raise
+        return ""
+    return text
 
 
 def authenticate(text: str, client: str) -> Caller:
-    """Return the caller who sent a token. Raises ActError: 401 with the reason."""
+    """Return the caller who sent a token. Raises ProblemError: 401 with the reason."""
     digits = text.removeprefix("prt_")
     if not TOKEN.fullmatch(text) or f"{crc32(digits[:-8].encode()):08x}" != digits[-8:]:
         raise unauthorized("This isn’t a Pressroom token, or a part of it is missing.")
     token = MachineToken.objects.select_related("owner").filter(sha256=_hash(text)).first()
     if token is None:
         raise unauthorized("This token is unknown here.")
-    if token.state != "active":
-        ended_at = token.revoked_at or token.expires_at
-        raise unauthorized(f"The token {token.name} was {token.state} on {ended_at:%Y-%m-%d}.")
+    if token.revoked_at:
+        raise unauthorized(f"The token {token.name} was revoked on {token.revoked_at:%Y-%m-%d}.")
+    if token.state == "expired":
+        raise unauthorized(f"The token {token.name} expired on {token.expires_at:%Y-%m-%d}.")
     owner = token.owner
     if owner is None or not owner.is_active:
         raise unauthorized(f"The account that the token {token.name} acts for is turned off.")
@@ -111,9 +104,16 @@ def authenticate(text: str, client: str) -> Caller:
     return Caller(token, owner, client)
 
 
-def unauthorized(detail: str) -> ActError:
+def refuse_token_in(text: str, place: str) -> None:
+    """Raise ProblemError (400) if a text that others may read contains a token."""
+    if TOKEN.search(text):
+        detail = f"A token was sent in {place}, where others may read it."
+        raise ProblemError(HTTPStatus.BAD_REQUEST, detail, next_step=REVOKE)
+
+
+def unauthorized(detail: str) -> ProblemError:
     header = {"WWW-Authenticate": 'Bearer realm="Pressroom", error="invalid_token"'}
-    return ActError(HTTPStatus.UNAUTHORIZED, detail, next_step=NEW_TOKEN, headers=header)
+    return ProblemError(HTTPStatus.UNAUTHORIZED, detail, next_step=NEW_TOKEN, headers=header)
 
 
 def revoke(tokens: QuerySet[MachineToken], user: User) -> int:
@@ -125,6 +125,15 @@ def revoke(tokens: QuerySet[MachineToken], user: User) -> int:
 def may_own(user: User, scopes: Iterable[str]) -> bool:
     """Return whether a user has the rights that scopes need."""
     return user.has_perm(PUBLISH) or {*scopes} <= {Scope.READ}
+
+
+def lock_owner(caller: Caller) -> bool:
+    """Lock the caller's token; return whether it is in force and still has this owner.
+
+    A change of the owner waits for the lock, and voids what was requested under it.
+    """
+    tokens = MachineToken.objects.select_for_update(no_key=True).filter(revoked_at=None)
+    return tokens.filter(pk=caller.token.pk, owner=caller.user).first() is not None
 
 
 def change_owner(token: MachineToken, owner: User) -> None:

@@ -4,50 +4,33 @@ from http import HTTPStatus
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.urls import get_script_prefix, include, path, re_path
+from django.http import HttpRequest, HttpResponse
+from django.urls import include, path, re_path
 from django.views.decorators.http import require_safe
 
-from dashboard.json_api.description import render_docs
-from dashboard.json_api.routing import operation_urls
+from dashboard.json_api.description import document_urls
+from dashboard.json_api.endpoint import View
+from dashboard.json_api.problems import ProblemError
 from dashboard.machine.acts import count
 from dashboard.machine.api import api, openapi_document
-from dashboard.machine.errors import ActError, not_found
-from dashboard.machine.http import MachineRequest, View, machine_endpoint
+from dashboard.machine.errors import DOCS
+from dashboard.machine.http import MachineRequest, machine_endpoint
 from dashboard.machine.mcp import mcp
 from dashboard.machine.wheel import WHEEL_NAME, build
 
 
 def _counted(view: View) -> View:
     def counted(request: MachineRequest, *args: object, **kwargs: object) -> HttpResponse:
-        count(request.caller, is_write=request.method not in ("GET", "HEAD"))
-        response = view(request, *args, **kwargs)
-        if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-            allow = response.headers["Allow"]
-            detail, headers = f"{request.method} isn’t allowed here.", {"Allow": allow}
-            step = f"Send {allow}."
-            raise ActError(HTTPStatus.METHOD_NOT_ALLOWED, detail, next_step=step, headers=headers)
-        return response
+        count(request.caller, is_write=request.method != "GET")
+        return view(request, *args, **kwargs)
 
     return machine_endpoint(counted)
 
 
 @machine_endpoint
 def unknown_path(request: MachineRequest) -> HttpResponse:
-    raise not_found("This path was")
-
-
-@login_not_required
-@require_safe
-def openapi(request: HttpRequest) -> JsonResponse:
-    return JsonResponse(openapi_document(get_script_prefix()))
-
-
-@login_not_required
-@require_safe
-def docs(request: HttpRequest) -> HttpResponse:
-    document = openapi_document(get_script_prefix())
-    return render_docs(request, document, document_view="machine-openapi", title="Pressroom API")
+    step = f"Find the path in {DOCS}."
+    raise ProblemError(HTTPStatus.NOT_FOUND, "There’s nothing at this path.", next_step=step)
 
 
 @login_not_required
@@ -58,9 +41,8 @@ def wheel(request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [
-    path("api/1/openapi.json", openapi, name="machine-openapi"),
-    path("api/1/docs", docs, name="machine-docs"),
-    path("api/1/", include((operation_urls(api, _counted), "machine"))),
+    *document_urls("api/1/", "machine", openapi_document, title="Pressroom API"),
+    path("api/1/", include((api.operation_urls(_counted), "machine"))),
     re_path(r"^api/(?:.*)$", unknown_path),
     re_path(r"^mcp/?$", mcp, name="mcp"),
     path(f"cli/{WHEEL_NAME}", wheel, name="cli-wheel"),

@@ -34,12 +34,12 @@ def build(base_url: str) -> bytes:
     info = f"{NAME}.dist-info"
     files[f"{info}/METADATA"] = METADATA
     files[f"{info}/WHEEL"] = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-    scripts = "[console_scripts]\npressroom = pressroom_cli.main:run\n"
+    scripts = "[console_scripts]\npressroom = pressroom_cli.__main__:main\n"
     files[f"{info}/entry_points.txt"] = scripts
     record = [f"{name},sha256={_digest(text)},{len(text.encode())}" for name, text in files.items()]
     files[f"{info}/RECORD"] = "\n".join([*record, f"{info}/RECORD,,", ""])
     buffer = BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(buffer, "w") as archive:
         for name, text in files.items():
             archive.writestr(zipfile.ZipInfo(name, ZIPPED_AT), text)
     return buffer.getvalue()

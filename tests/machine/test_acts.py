@@ -1,7 +1,5 @@
 """The ten acts through each interface: what they return, and what they never do."""
 
-from typing import Any
-
 import pytest
 from django.contrib.auth.models import User
 
@@ -14,22 +12,11 @@ from dashboard.releases.models import Release
 from dashboard.releases.worker import run_pending
 from tests.conftest import logged_in
 from tests.support.clock import Clock
-from tests.support.html import text
-from tests.support.machines import INTERFACES, JsonInterface, new_token
+from tests.support.html import page_html, text
+from tests.support.machines import INTERFACES, JsonInterface, McpInterface, ids, new_token, planned
 from tests.support.many_audiences import Key
 from tests.support.operations import operation
 from tests.support.release_service import PublishingAudiences, responds, work
-
-
-def ids(key: Key) -> dict[str, str]:
-    return {"page_id": key[0], "audience_id": key[1]}
-
-
-def planned(interface: Any, key: Key, **more: Any) -> dict[str, Any]:
-    """Plan the latest version of an audience."""
-    status, plan = interface.act("plan", versions=[ids(key)], **more)
-    assert status == 200, plan
-    return plan
 
 
 @pytest.mark.parametrize("name", INTERFACES)
@@ -100,6 +87,48 @@ def test_activity_names_and_filters_what_machines_did(
     assert "1 operation " in " ".join(listed.split())
 
 
+def test_each_act_names_the_token_that_did_it(
+    key: Key, service: PublishingAudiences, paula: User, peter: User
+) -> None:
+    planner = JsonInterface(new_token(paula, name="nightly"), agent="script 1.0")
+    agent = McpInterface(new_token(paula, name="helper", is_agent=True), agent="Claude 2")
+    publisher = JsonInterface(new_token(paula, name="deploy"), agent="pipeline 7")
+    plan = planned(planner, key)
+    decision = {"plan": plan["plan"], "digest": plan["digest"]}
+    assert plan["by"] == "by token nightly, script 1.0"
+    _, state = agent.act("request", **decision)
+    assert state["by"] == "by token helper (agent), Claude 2"
+    approval, browser = ApprovalRequest.objects.get(), logged_in(peter)
+    page = text(browser.get(f"/approvals/{approval.pk}/").text)
+    assert "by token helper (agent), Claude 2" in page
+    head = text(browser.get(f"/releases/{plan['plan']}/").text)
+    assert "by token nightly, script 1.0" in head
+    assert "Approval requested by paula by token helper (agent), Claude 2" in head
+    planner.act("cancel", plan=plan["plan"])
+    approval.refresh_from_db()
+    assert approval.end_reason == "paula canceled the release by token nightly, script 1.0."
+    plan = planned(planner, key)
+    publisher.act("publish", plan=plan["plan"], digest=plan["digest"])
+    run_pending("worker-1")
+    [line] = planner.act("activity")[1]["items"]
+    assert (line["by"], line["plan"]) == ("by token deploy, pipeline 7", plan["plan"])
+    expanded = text(page_html(browser, f"/activity/releases/{plan['plan']}/", "release-1"))
+    assert "Decided by paula by token deploy, pipeline 7" in expanded
+    assert "Planned by paula by token nightly, script 1.0" in expanded
+
+
+def test_a_person_who_publishes_a_plan_is_named_alone(
+    interface: JsonInterface, key: Key, service: PublishingAudiences, paula: User
+) -> None:
+    plan = planned(interface, key)
+    decision = {"shown": plan["digest"], "typed": ""}
+    url = f"/releases/{plan['plan']}/publish/"
+    assert logged_in(paula).post(url, decision).status_code == 302
+    run_pending("worker-1")
+    [line] = interface.act("activity")[1]["items"]
+    assert (line["person"], line["by"]) == ("paula", "")
+
+
 def test_notices_name_the_token_beside_the_person(
     interface: JsonInterface, key: Key, paula: User, peter: User, clock: Clock
 ) -> None:
@@ -152,3 +181,13 @@ def test_a_comment_names_the_program_beside_the_person(
     assert "Prices checked." in page
     assert "By token nightly, script 1.0" in page
     assert interface.act("comment", **ids(key), body="x" * 4_000)[0] == 422
+
+
+@pytest.mark.parametrize("name", INTERFACES)
+def test_a_character_that_is_not_stored_is_named(name: str, paula: User, key: Key) -> None:
+    interface = INTERFACES[name](new_token(paula))
+    status, problem = interface.act("comment", **ids(key), body="Checked\0.")
+    assert (status, problem["errors"]) == (
+        422,
+        [{"pointer": "#/body", "detail": "must not contain a NUL character"}],
+    )

@@ -1,6 +1,7 @@
 """The JSON API against its document, and the problems that it reports."""
 
 from collections.abc import Iterator
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -65,27 +66,56 @@ def test_each_operation_is_described_with_an_example(db: None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "status"),
+    ("method", "path", "status", "step"),
     [
-        ("GET", "nowhere", 404),
-        ("GET", "plans/99", 404),
-        ("DELETE", "plans/1", 405),
-        ("GET", "audiences?limit=0", 422),
-        ("GET", "audiences?cursor=x", 400),
-        ("GET", "audiences?color=red", 422),
-        ("GET", "plans/1?plan=2", 422),
+        ("GET", "nowhere", 404, "Find the path in /api/1/docs."),
+        ("GET", "plans/99", 404, "Check the ID."),
+        ("DELETE", "plans/1", 405, "Send GET or HEAD."),
+        ("PUT", "plans", 405, "Send POST."),
+        ("GET", "audiences?limit=0", 422, "Correct the fields in `errors`."),
+        ("GET", "audiences?cursor=x", 400, "Correct the request."),
+        ("GET", "audiences?color=red", 422, "Correct the fields in `errors`."),
+        ("GET", "plans/1?plan=2", 422, "Correct the fields in `errors`."),
     ],
 )
 def test_each_problem_has_a_next_step(
-    method: str, path: str, status: int, interface: JsonInterface
+    method: str, path: str, status: int, step: str, interface: JsonInterface
 ) -> None:
     response = interface.send(method, path)
     assert response.status_code == status, response.content
     assert response["Content-Type"] == "application/problem+json"
     problem = response.json()
-    assert problem["next"]
+    assert problem["next"].startswith(step)
     assert problem["type"].startswith("/api/1/docs#")
     assert problem["status"] == status
+
+
+class Lost(BytesIO):
+    """A body that doesn't arrive."""
+
+    def read(self, *_: Any) -> bytes:
+        raise OSError("connection lost")
+
+
+@pytest.mark.parametrize("path", ["/api/1/plans", "/mcp/"])
+def test_a_body_that_is_not_read_is_a_problem(
+    path: str, interface: JsonInterface, key: Key
+) -> None:
+    def post(**environ: Any) -> Any:
+        headers = {"Authorization": f"Bearer {interface.token}", "Idempotency-Key": "one"}
+        kind = "application/json"
+        return Client().generic("POST", path, "{}", kind, headers=headers, **environ)
+
+    lost = post(**{"wsgi.input": Lost()})
+    assert (lost.status_code, lost.json()["title"]) == (408, "Request Timeout")
+    endless = post(HTTP_TRANSFER_ENCODING="chunked", CONTENT_LENGTH="")
+    assert (endless.status_code, "Content-Length" in endless.json()["next"]) == (411, True)
+
+
+def test_head_is_a_get_without_a_body(interface: JsonInterface, key: Key) -> None:
+    get, head = (interface.send(method, "audiences") for method in ("GET", "HEAD"))
+    assert (head.status_code, head.content) == (200, b"")
+    assert head["Content-Length"] == str(len(get.content))
 
 
 def test_every_wrong_parameter_is_named(interface: JsonInterface) -> None:

@@ -8,8 +8,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 from mcp.client.client import Client
+from mcp_types.methods import CLIENT_REQUESTS
 
-from tests.support.machines import META, MODERN, McpInterface, new_token
+from tests.support.machines import META, MODERN, McpInterface, ids, new_token
 from tests.support.many_audiences import Key
 from tests.support.mcp_client import run_with_client
 
@@ -24,6 +25,7 @@ def before(mcp: McpInterface) -> McpInterface:
     return McpInterface(mcp.token, version="2025-03-26")
 
 
+EARLIER = ("2025-03-26", "2025-06-18", "2025-11-25")
 Case = tuple[Callable[[McpInterface], HttpResponse], int, int | None]
 CALL = {"name": "find", "arguments": {}}
 UNKNOWN: dict[str, Any] = {"name": "drop_all", "arguments": {}}
@@ -33,7 +35,8 @@ CASES: dict[str, Case] = {
     "no message": (lambda m: m.post({"hello": 1}), 400, -32600),
     "unknown version": (
         lambda m: m.post(
-            {"jsonrpc": "2.0", "id": 1, "method": "ping"}, **{"MCP-Protocol-Version": "2030-01-01"}
+            {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
+            **{"MCP-Protocol-Version": "2030-01-01"},
         ),
         400,
         -32022,
@@ -44,7 +47,7 @@ CASES: dict[str, Case] = {
         -32020,
     ),
     "method of header and body": (
-        lambda m: m.call("ping", **{"Mcp-Method": "tools/list"}),
+        lambda m: m.call("tools/call", CALL, **{"Mcp-Method": "tools/list"}),
         400,
         -32020,
     ),
@@ -63,14 +66,25 @@ CASES: dict[str, Case] = {
     "unknown tool": (lambda m: m.call("tools/call", UNKNOWN), 400, -32602),
     "unknown tool before": (lambda m: before(m).call("tools/call", UNKNOWN), 200, -32602),
     "notification": (lambda m: m.post(NOTE), 202, None),
-    "page of another site": (lambda m: m.call("ping", Origin="https://evil.example"), 403, None),
-    "own page": (lambda m: m.call("ping", Origin="http://testserver"), 200, None),
+    "answer of a client": (lambda m: m.post({"jsonrpc": "2.0", "id": 1, "result": {}}), 202, None),
+    "too large a body": (lambda m: m.call("tools/list", {"x": "n" * (1 << 20)}), 413, None),
+    "no header of the method": (
+        lambda m: m.call("tools/list", **{"Mcp-Method": ""}),
+        400,
+        -32020,
+    ),
+    "page of another site": (
+        lambda m: m.call("tools/list", Origin="https://evil.example"),
+        403,
+        None,
+    ),
+    "own page": (lambda m: m.call("tools/list", Origin="http://testserver"), 200, None),
     "no capabilities": (
         lambda m: m.post(
             {
                 "jsonrpc": "2.0",
                 "id": 1,
-                "method": "ping",
+                "method": "tools/list",
                 "params": {"_meta": {f"{META}protocolVersion": MODERN}},
             }
         ),
@@ -89,6 +103,20 @@ def test_the_protocol_is_followed(case: str, mcp: McpInterface) -> None:
         assert response.json()["error"]["code"] == code
     if status == 202:
         assert response.content == b""
+
+
+@pytest.mark.parametrize("method", ["initialize", "ping", "server/discover", "tools/list"])
+@pytest.mark.parametrize("version", [*EARLIER, MODERN])
+def test_a_method_exists_only_in_its_revisions(
+    version: str, method: str, mcp: McpInterface
+) -> None:
+    response = McpInterface(mcp.token, version=version).call(method)
+    message = response.json()
+    if (method, version) in CLIENT_REQUESTS:
+        assert (response.status_code, "result" in message) == (200, True)
+    else:
+        status = 404 if version == MODERN else 200
+        assert (response.status_code, message["error"]["code"]) == (status, -32601)
 
 
 def test_both_eras_are_served_without_state(mcp: McpInterface) -> None:
@@ -133,7 +161,13 @@ def test_wrong_arguments_are_a_result_with_pointers(mcp: McpInterface) -> None:
     }
 
 
-EARLIER = ("2025-03-26", "2025-06-18", "2025-11-25")
+def test_a_key_is_a_text_and_null_is_none(mcp: McpInterface, key: Key) -> None:
+    plans = [{"versions": [ids(key)], "note": note, "idempotency_key": None} for note in "ab"]
+    assert [mcp.act("plan", **plan)[0] for plan in plans] == [200, 200]
+    status, problem = mcp.act("plan", versions=[ids(key)], idempotency_key={"a": 1})
+    assert (status, problem["errors"][0]["pointer"]) == (422, "#/idempotency_key")
+
+
 INITIALIZE = """{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
     "protocolVersion": "%s", "capabilities": {"roots": {"listChanged": true}, "sampling": {}},
     "clientInfo": {"name": "recorded", "version": "1.0"}}}"""
@@ -185,6 +219,7 @@ def test_there_are_no_streams_and_no_sessions(method: str, version: str, mcp: Mc
     headers |= {"Accept": "text/event-stream", **version_header(version)}
     response = mcp.client.generic(method, "/mcp/", headers=headers)
     assert (response.status_code, response["Allow"]) == (405, "POST")
+    assert response.json()["next"] == "Send POST."
 
 
 def test_only_the_first_revision_has_batches(mcp: McpInterface) -> None:

@@ -8,22 +8,14 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from dashboard.clock import CLAIM
+from dashboard.comments.models import Comment
 from dashboard.machine.models import KeyedRequest, MachinePlan
 from dashboard.releases.models import Release
 from dashboard.service.client import publishing_client, reads_only
-from tests.support.machines import JsonInterface, McpInterface, new_token
+from tests.support.machines import JsonInterface, McpInterface, ids, new_token, planned
 from tests.support.many_audiences import Key
 from tests.support.release_service import PublishingAudiences
-
-
-def ids(key: Key) -> dict[str, str]:
-    return {"page_id": key[0], "audience_id": key[1]}
-
-
-def planned(interface: Any, key: Key) -> dict[str, Any]:
-    status, plan = interface.act("plan", versions=[ids(key)])
-    assert status == 200, plan
-    return dict(plan)
 
 
 def test_a_change_after_the_plan_is_named(
@@ -38,6 +30,28 @@ def test_a_change_after_the_plan_is_named(
         assert "Text of version 2" in [change["what"] for change in body["changes"]]
         assert "new plan" in body["next"]
     assert service.sent == []
+
+
+def test_each_version_that_cannot_be_planned_is_named(
+    interface: JsonInterface, key: Key, service: PublishingAudiences
+) -> None:
+    [live] = service.add()
+    service.go_live(live, service.audiences[live]["latestVersion"]["versionId"])
+    service.record()
+    missing, unknown = ids((key[0], "aud_9")), {**ids(live), "version_id": "ver_9"}
+    versions = [ids(live), ids(key), missing, ids(live), ids(key), unknown]
+    status, problem = interface.act("plan", versions=versions)
+    errors = {error["pointer"]: error["detail"] for error in problem["errors"]}
+    assert (status, errors) == (
+        422,
+        {
+            "#/versions/0/version_id": "Nothing to publish: version 2 is already live.",
+            "#/versions/2/audience_id": "Not found, or not visible to this token.",
+            "#/versions/3/version_id": "Nothing to publish: version 2 is already live.",
+            "#/versions/4/audience_id": "This audience is named twice.",
+            "#/versions/5/version_id": "This version isn’t recorded here.",
+        },
+    )
 
 
 def test_a_plan_needs_its_digest_and_lasts_a_day(interface: JsonInterface, key: Key) -> None:
@@ -69,13 +83,21 @@ def test_nothing_can_be_sent_while_a_plan_is_checked(key: Key, service: Any) -> 
 def test_an_unreachable_service_is_no_equality(
     interface: JsonInterface, key: Key, service: PublishingAudiences
 ) -> None:
+    plan = planned(interface, key)
     service.responses[f"/v0/pages/{key[0]}/audiences"] = httpx.ConnectError("away")
-    for act, given in (("diff", ids(key)), ("plan", {"versions": [ids(key)]})):
+    decision = {"plan": plan["plan"], "digest": plan["digest"]}
+    for act, given in (
+        ("diff", ids(key)),
+        ("plan", {"versions": [ids(key)]}),
+        ("request", decision),
+        ("publish", decision),
+    ):
         status, body = interface.act(act, **given)
         assert (status, body["type"]) == (502, "/api/1/docs#service-unavailable")
     status, body = interface.act("read_audience", **ids(key))
     assert (status, body["is_current"]) == (200, False)
-    assert not Release.objects.exists()
+    assert [release.state for release in Release.objects.all()] == ["draft"]
+    assert service.sent == []
 
 
 @pytest.mark.parametrize("kind", [JsonInterface, McpInterface])
@@ -92,11 +114,29 @@ def test_the_same_key_gives_the_same_result(kind: Any, paula: User, key: Key) ->
 
 def test_a_key_in_progress_waits_and_ends(interface: JsonInterface, key: Key) -> None:
     interface.act("plan", key="one", versions=[ids(key)])
-    KeyedRequest.objects.update(status=None, body=None)
+    KeyedRequest.objects.update(status=None, body=None, wake_at=timezone.now() + CLAIM)
     status, body = interface.act("plan", key="one", versions=[ids(key)])
     assert (status, body["type"]) == (409, "/api/1/docs#key")
-    KeyedRequest.objects.update(begun_at=timezone.now() - timedelta(minutes=6))
+    KeyedRequest.objects.update(wake_at=timezone.now())
     assert interface.act("plan", key="one", versions=[ids(key)])[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("act", "made"),
+    [
+        ("plan", {"versions": [{"page_id": "page_1", "audience_id": "aud_1"}]}),
+        ("comment", {"page_id": "page_1", "audience_id": "aud_1", "body": "Which depot?"}),
+    ],
+)
+def test_a_process_killed_before_its_answer_repeats_nothing(
+    interface: JsonInterface, key: Key, act: str, made: dict[str, Any]
+) -> None:
+    _, first = interface.act(act, key="one", **made)
+    KeyedRequest.objects.update(status=None, body=None, wake_at=timezone.now())
+    status, second = interface.act(act, key="one", **made)
+    assert status == 200
+    assert second[act] == first[act]
+    assert Comment.objects.count() + Release.objects.count() == 1
 
 
 def test_answers_are_small_and_continue(

@@ -12,13 +12,23 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from dashboard.comments.models import Thread
 from dashboard.machine.models import MachineToken
 from dashboard.machine.tokens import revoke
+from dashboard.releases.models import Release
 from dashboard.texts import redact_secret
 from tests.conftest import logged_in, person
 from tests.support.clock import Clock
 from tests.support.html import elements, text
-from tests.support.machines import JsonInterface, McpInterface, new_token, row_of
+from tests.support.machines import (
+    INTERFACES,
+    NEEDS,
+    JsonInterface,
+    McpInterface,
+    arguments_of,
+    new_token,
+    row_of,
+)
 from tests.support.many_audiences import Key
 
 CHOICES = ("scopes", "is_agent", "pages")
@@ -41,11 +51,32 @@ def test_a_refused_token_learns_why(paula: User) -> None:
     assert "as Authorization" in refused("")["detail"]
     expired, revoked = new_token(paula), new_token(paula)
     MachineToken.objects.filter(pk=row_of(expired).pk).update(expires_at=timezone.now())
-    assert "was expired on" in refused(expired)["detail"]
+    assert "nightly expired on" in refused(expired)["detail"]
     revoke(MachineToken.objects.filter(pk=row_of(revoked).pk), paula)
     assert "was revoked on" in refused(revoked)["detail"]
     MachineToken.objects.filter(pk=row_of(good).pk).delete()
     assert "unknown" in refused(good)["detail"]
+
+
+@pytest.mark.parametrize("name", INTERFACES)
+def test_a_token_in_a_field_has_to_be_revoked(name: str, paula: User, key: Key) -> None:
+    token = new_token(paula)
+    interface = INTERFACES[name](token)
+    ids = {"page_id": key[0], "audience_id": key[1]}
+    for act, fields in (
+        ("comment", {**ids, "body": f"Use {token}."}),
+        ("plan", {"versions": [ids], "note": token}),
+        ("plan", {"versions": [ids], "key": token}),
+        ("find", {"query": token}),
+    ):
+        status, problem = interface.act(act, **fields)
+        assert (status, "Revoke" in problem["next"]) == (400, True)
+    interface.agent = f"script {token}"
+    interface.act("find")
+    browser = logged_in(paula)
+    assert token not in browser.get("/accounts/settings/tokens/").text
+    assert not Thread.objects.exists()
+    assert not Release.objects.exists()
 
 
 @pytest.mark.parametrize("path", ["/api/1/activity?token={}", "/mcp/?key={}"])
@@ -74,12 +105,15 @@ def test_the_log_names_person_token_and_program(
     logger = logging.getLogger("dashboard.requests")
     logger.addHandler(handler := Handler())
     try:
-        interface.act("find")
+        for make in INTERFACES.values():
+            for act in NEEDS:
+                make(interface.token).act(act, **arguments_of(act, key, {"plan": 1, "digest": ""}))
         McpInterface(interface.token, agent="Claude 2.1").act("find")
     finally:
         logger.removeHandler(handler)
-    named = [(fields["person"], fields["machine"]) for fields in records]
-    assert named == [("paula", "nightly, script 1.0"), ("paula", "nightly, Claude 2.1")]
+    *named, last = [(fields["person"], fields["machine"]) for fields in records]
+    assert named == [("paula", "nightly, script 1.0")] * len(INTERFACES) * len(NEEDS)
+    assert last == ("paula", "nightly, Claude 2.1")
 
 
 def test_calls_are_limited_by_token(
@@ -177,6 +211,12 @@ def test_each_client_has_a_configuration_to_copy(paula: User) -> None:
         [entry] = (configuration.get("mcpServers") or configuration["servers"]).values()
         assert entry["url"].endswith("/mcp/")
         assert entry["headers"]["Authorization"].startswith("Bearer ${")
+
+
+def test_the_command_line_is_installed_with_a_key_store(paula: User) -> None:
+    page = text(logged_in(paula).get("/accounts/settings/connect/").text)
+    install, store = page.index('pip install "pressroom-cli[keyring] @'), page.index("login")
+    assert install < store
 
 
 def test_the_last_use_is_on_the_list(interface: JsonInterface, paula: User) -> None:

@@ -1,10 +1,12 @@
 """The form for a new token. Nothing is preselected."""
 
+from datetime import timedelta
 from typing import Any
 
 from django import forms
 from django.contrib.auth.models import User
 
+from dashboard import clock
 from dashboard.ledger.models import PageRecord
 from dashboard.machine.models import MAX_TOKEN_NAME, Scope
 from dashboard.machine.tokens import may_own
@@ -28,12 +30,14 @@ class TokenForm(forms.Form):
     scopes = forms.MultipleChoiceField(
         label="It may",
         choices=Scope.choices,
+        widget=forms.CheckboxSelectMultiple,
         error_messages={"required": "Choose what the token may do."},
     )
     is_agent = forms.BooleanField(label="An AI agent uses it", required=False)
     pages = forms.ChoiceField(
         label="It may see",
         choices=[("all", "All pages"), ("named", "Only these pages")],
+        widget=forms.RadioSelect,
         error_messages={"required": "Choose which pages it may see."},
     )
     page_ids = MultiLineField(label="Page IDs", rows=3, mono=True, help_text="One a line.")
@@ -50,7 +54,7 @@ class TokenForm(forms.Form):
         self.user = user
 
     def clean(self) -> dict[str, Any]:
-        """Check the choices together. `page_ids` becomes a list, or None for all pages."""
+        """Check the choices together, and turn them into columns of a token."""
         cleaned = super().clean() or {}
         scopes = set(cleaned.get("scopes", ()))
         if Scope.PUBLISH in scopes and cleaned.get("is_agent"):
@@ -65,4 +69,5 @@ class TokenForm(forms.Form):
             self.add_error("page_ids", "Enter at least one page ID.")
         elif is_limited and missing:
             self.add_error("page_ids", f"No such page: {', '.join(sorted(missing))[:200]}.")
-        return cleaned | {"page_ids": page_ids if is_limited else None}
+        expires_at = clock.now() + timedelta(days=cleaned.pop("days", 0))
+        return cleaned | {"page_ids": page_ids if is_limited else None, "expires_at": expires_at}

@@ -12,7 +12,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from dashboard.accounts.permissions import MANAGE_PEOPLE, PUBLISH, demand, demand_second_factor, may
+from dashboard.accounts.permissions import (
+    MANAGE_PEOPLE,
+    PUBLISH,
+    may,
+    require_permission,
+    require_second_factor,
+)
 from dashboard.approvals.models import RequestState
 from dashboard.machine.models import MachineToken
 from dashboard.machine.tokens import change_owner, issue, may_own, revoke
@@ -57,17 +63,17 @@ def token_new(request: Request) -> HttpResponse:
     """Make a token for the user, or with `?service=1` for a service, and show it once."""
     is_service = bool(request.GET.get("service"))
     if is_service:
-        demand(request, MANAGE_PEOPLE, refusal=SERVICES)
+        require_permission(request, MANAGE_PEOPLE, refusal=SERVICES)
     form = TokenForm(request.user, request.POST or None)
     context = {"form": form, "is_service": is_service, "hints": HINTS}
     if not form.is_valid():
         context["may_publish"] = request.user.has_perm(PUBLISH)
         status = 422 if form.is_bound else 200
         return render(request, "machine/new.html", context, status=status)
-    demand_second_factor(request)
-    key = sent_form_key(request) or ""
-    token = issue(request.user, form_key=key, is_service=is_service, **form.cleaned_data)
-    return _list(request, new={"name": form.cleaned_data["name"], "token": token})
+    require_second_factor(request)
+    token = MachineToken(owner=request.user, is_service=is_service, **form.cleaned_data)
+    token.form_key = sent_form_key(request) or token.form_key
+    return _list(request, new={"name": token.name, "token": issue(token)})
 
 
 @require_POST
@@ -84,7 +90,7 @@ def token_revoke(request: Request, token_id: int) -> HttpResponse:
 @require_POST
 def token_owner(request: Request, token_id: int) -> HttpResponse:
     """Give a service's token to another Administrator, who needs the rights for its scopes."""
-    demand(request, MANAGE_PEOPLE, refusal=SERVICES)
+    require_permission(request, MANAGE_PEOPLE, refusal=SERVICES)
     token = get_object_or_404(MachineToken, pk=token_id, is_service=True)
     pk = request.POST.get("owner", "")
     owner = users_with(MANAGE_PEOPLE).filter(pk=pk).first() if pk.isdecimal() else None
@@ -107,9 +113,9 @@ def connect(request: Request) -> HttpResponse:
     context = {
         "agents": _agents(f"{url}/mcp/"),
         "commands": {
+            "Install": f'pip install "pressroom-cli[keyring] @ {wheel}"',
             "Store a token": "pressroom login",
             "Run once": f"uvx --from {wheel} \\\n  pressroom find --live-status changed",
-            "Install": f"pip install {wheel}",
             "Request a publish": 'pressroom plan PAGE/AUDIENCE --note "New prices"\n'
             "pressroom request PLAN --wait",
         },

@@ -5,25 +5,28 @@
 import argparse
 import getpass
 import json
+import logging
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import httpx
 
 from .client import (
     FAILED,
     SERVICE,
+    TOKEN,
     UNKNOWN,
     USAGE,
     CLIError,
     PressroomServer,
+    ServerAwayError,
     base_url,
     key_store,
+    logger,
     stored_token,
 )
 
@@ -44,19 +47,26 @@ IN_ARGUMENT = (
 )
 
 
-def run() -> None:
-    sys.exit(main(sys.argv[1:]))
-
-
-def main(arguments: Sequence[str], transport: httpx.BaseTransport | None = None) -> int:
+def main(
+    arguments: Sequence[str] | None = None, transport: httpx.BaseTransport | None = None
+) -> int:
     """Run a command and return its exit code. Tests pass their own transport."""
-    if re.search("prt_[0-9a-f]{56}", " ".join(arguments)):
+    arguments = sys.argv[1:] if arguments is None else arguments
+    streams: tuple[Any, ...] = (sys.stdout, sys.stderr)
+    for stream in streams:
+        # Not every terminal and pipe can show every name.
+        stream.reconfigure(errors="replace")
+    if TOKEN.search(" ".join(arguments)):
         _print(IN_ARGUMENT, file=sys.stderr)
         return USAGE
     options = _parser().parse_args(arguments)
+    if options.debug:
+        logger.setLevel(logging.INFO)
+        logger.addHandler(logging.StreamHandler())
     try:
-        token = "" if options.run is _login else stored_token()
-        server = PressroomServer(token, transport, is_debugging=options.debug)
+        server = PressroomServer(transport)
+        if options.run is not _login:
+            server.sign_in(stored_token())
         return int(options.run(server, options))
     except CLIError as error:
         _print(str(error), file=sys.stderr)
@@ -108,13 +118,9 @@ def _parser() -> argparse.ArgumentParser:
     wait = add_for_plan("wait", _wait, "Wait until a plan is live or has failed.")
     for waiting in (asking, publish, wait):
         waiting.add_argument("--timeout", type=float, default=3600.0, metavar="SECONDS")
-    activity = add("activity", _activity, "List operations, newest first.")
+    activity = add("activity", _activity, "List the latest operations, newest first.")
     activity.add_argument("--page", default="")
-    add(
-        "login",
-        _login,
-        "Read a token from a prompt, and store it in the key store of this machine.",
-    )
+    add("login", _login, "Read a token from a prompt, and store it in the key store.")
     return parser
 
 
@@ -135,28 +141,29 @@ def _print(text: str, file: Any = None) -> None:
 
 
 def _show(options: argparse.Namespace, body: Any, *lines: str) -> None:
-    _print(json.dumps(body, indent=2) if options.json else "\n".join(lines))
+    # A line break in a name would forge a line.
+    text = "\n".join(" ".join(line.splitlines()) for line in lines)
+    _print(json.dumps(body, indent=2) if options.json else text)
 
 
 def _find(server: PressroomServer, options: argparse.Namespace) -> int:
     params = {"query": options.query, "page_id": options.page, "live_status": options.live_status}
-    rows: list[dict[str, Any]] = []
-    cursor: str | None = ""
-    while cursor is not None:
-        body = server.get("audiences", limit=100, cursor=cursor, **params)
-        rows, cursor = rows + body["items"], body["next_cursor"]
-    lines = [
-        f"{row['page_id']}/{row['audience_id']}  {row['live_status']}  {row['audience_name']}"
-        for row in rows
-    ]
-    _show(options, rows, *(lines or ["No audiences match."]))
+    body = server.get_all("audiences", "items", limit=100, **params)
+    lines = []
+    for row in body["items"]:
+        target = "/".join(quote(row[name], safe="") for name in ("page_id", "audience_id"))
+        lines.append(f"{target}  {row['live_status']}  {row['audience_name']}")
+    _show(options, body, *(lines or ["No audiences match."]))
     return DONE
 
 
 def _diff(server: PressroomServer, options: argparse.Namespace) -> int:
     ids = {name: options.audience[name] for name in ("page_id", "audience_id")}
-    body = server.get("diff", **ids)
-    changes = [f"- {change['old']}\n+ {change['new']}" for change in body["changes"]]
+    body = server.get_all("diff", "changes", **ids)
+    changes = []
+    for change in body["changes"]:
+        end = "…" if change["is_cut"] else ""
+        changes += [f"- {change['old'].rstrip()}{end}", f"+ {change['new'].rstrip()}{end}"]
     counts = f"{body['words_added']} words added, {body['words_removed']} removed"
     _show(options, body, *changes, counts if body["differs"] else "Nothing differs.")
     return DIFFERS if body["differs"] else DONE
@@ -164,7 +171,7 @@ def _diff(server: PressroomServer, options: argparse.Namespace) -> int:
 
 def _plan(server: PressroomServer, options: argparse.Namespace) -> int:
     body = {"versions": options.audiences, "note": options.note, "name": options.name}
-    state = server.post("plans", body)
+    state = server.get_all(f"plans/{server.post('plans', body)['plan']}", "items")
     _show(options, state, *_described(state))
     findings = [finding for item in state["items"] for finding in item["findings"]]
     return FAILED if any(finding["severity"] == "stop" for finding in findings) else DONE
@@ -184,35 +191,38 @@ def _described(state: dict[str, Any]) -> list[str]:
 def _decide(server: PressroomServer, options: argparse.Namespace) -> int:
     digest = options.digest or server.get(f"plans/{options.plan}")["digest"]
     body = {"digest": digest, "confirm": options.confirm}
-    state = server.post(f"plans/{options.plan}/{options.command}", body)
-    return _wait(server, options) if options.wait else _ended(options, state)
-
-
-def _ended(options: argparse.Namespace, state: dict[str, Any]) -> int:
-    _show(options, state, *_described(state))
-    return OUTCOMES[state["outcome"]][0]
+    server.post(f"plans/{options.plan}/{options.command}", body)
+    options.timeout = options.timeout if options.wait else 0.0
+    return _wait(server, options)
 
 
 def _wait(server: PressroomServer, options: argparse.Namespace) -> int:
     """Wait for an outcome or the timeout; return the exit code of the state reached."""
     ends_at, before = time.monotonic() + options.timeout, ""
     while True:
-        state = server.get(f"plans/{options.plan}")
-        outcome = state["outcome"]
-        is_open = outcome in ("waiting_for_approval", "running", "unknown")
-        if not is_open or time.monotonic() >= ends_at:
-            return _ended(options, state)
-        if outcome != before and sys.stderr.isatty():
-            _print(f"{OUTCOMES[outcome][1]}…", file=sys.stderr)
-        before = outcome
+        is_last = time.monotonic() >= ends_at
+        try:
+            state = server.get_all(f"plans/{options.plan}", "items")
+        except ServerAwayError as error:
+            if is_last:
+                raise CLIError(str(error), UNKNOWN) from None
+        else:
+            outcome = state["outcome"]
+            is_open = outcome in ("waiting_for_approval", "running", "unknown")
+            if is_last or not is_open:
+                _show(options, state, *_described(state))
+                return OUTCOMES[outcome][0]
+            if outcome != before and sys.stderr.isatty():
+                _print(f"{OUTCOMES[outcome][1]}…", file=sys.stderr)
+            before = outcome
         time.sleep(min(POLL_S, max(0.0, ends_at - time.monotonic())))
 
 
 def _activity(server: PressroomServer, options: argparse.Namespace) -> int:
     body = server.get("activity", page_id=options.page, limit=50)
     lines = [
-        f"{line['at'][:19]}  {line['person']} {line['by']}  {line['title']}, {line['target']}: "
-        f"{line['outcome']}"
+        f"{line['at'][:19]}  {' '.join([line['person'], line['by']]).strip()}  "
+        f"{line['title']}, {line['target']}: {line['outcome']}"
         for line in body["items"]
     ]
     _show(options, body, *(lines or ["No operations yet."]))
@@ -220,16 +230,14 @@ def _activity(server: PressroomServer, options: argparse.Namespace) -> int:
 
 
 def _login(server: PressroomServer, _options: argparse.Namespace) -> int:
-    store = key_store()
-    if store is None:
-        raise CLIError("No key store: install pressroom-cli[keyring], or set PRESSROOM_TOKEN.", 2)
-    token = getpass.getpass(f"Token for {base_url()}: ").strip()
-    server.http.headers["Authorization"] = f"Bearer {token}"
-    server.get("activity", limit=1)
-    store.set_password(SERVICE, base_url(), token)
+    with key_store(USAGE) as store:
+        token = getpass.getpass(f"Token for {base_url()}: ").strip()
+        server.sign_in(token)
+        server.get("activity", limit=1)
+        store.set_password(SERVICE, base_url(), token)
     _print("Stored.")
     return DONE
 
 
 if __name__ == "__main__":
-    run()
+    sys.exit(main())
