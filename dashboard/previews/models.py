@@ -1,24 +1,26 @@
 """The URL pattern of the site that shows the pages."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import quote
 
+from django.core.exceptions import ValidationError
 from django.db import models
 
 from dashboard.contract.audiences import Audience
-from dashboard.previews.content import opens
+from dashboard.texts import is_link
 
 MAX_PATTERN = 500
 """Maximum length in characters."""
 PLACEHOLDERS = {
-    "route_key": "prospectRouteKey of the audience",
-    "prospect_id": "prospectId of the audience",
+    "route_key": "prospectRouteKey",
+    "prospect_id": "prospectId",
     "audience_id": "audienceId",
     "page_id": "pageId",
 }
-_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+"""Names in a pattern, and the fields of the API that they stand for."""
+_PLACEHOLDER = re.compile(rf"{{({'|'.join(PLACEHOLDERS)})}}")
+_PATTERN = re.compile(rf"https://[^{{}}/?#@]+[/?](?:[^{{}}#]|{_PLACEHOLDER.pattern})+")
 
 
 class SitePattern(models.Model):
@@ -38,8 +40,7 @@ class SitePattern(models.Model):
         return self.pattern
 
 
-@dataclass(frozen=True)
-class SiteLink:
+class SiteLink(NamedTuple):
     """The URL of an audience on the site, or why there is none."""
 
     url: str = ""
@@ -50,38 +51,22 @@ def current_pattern() -> str:
     return SitePattern.objects.values_list("pattern", flat=True).first() or ""
 
 
-def pattern_problem(pattern: str) -> str:
-    """Return what is wrong with a pattern; "" if nothing is.
-
-    The host is fixed: placeholders are allowed in the path and the query only.
-    """
-    if len(pattern) > MAX_PATTERN:
-        return f"Enter at most {MAX_PATTERN} characters."
-    names = _PLACEHOLDER.findall(pattern)
-    sample = _PLACEHOLDER.sub("x", pattern)
-    if not pattern.startswith("https://") or not opens(sample) or "{" in sample or "}" in sample:
-        return "Enter a URL that begins with https://, with placeholders such as {route_key}."
-    if unknown := [name for name in names if name not in PLACEHOLDERS]:
-        return f"There is no placeholder {{{unknown[0]}}}."
-    host, *_ = re.split("[/?#]", pattern[8:], maxsplit=1)
-    if "{" in host or "@" in host or "#" in pattern:
-        return "Placeholders can be in the path and the query only; the host is fixed."
-    return "" if names else "Add a placeholder, or every audience has the same link."
+def validate_pattern(pattern: str) -> None:
+    """Raise ValidationError unless the path or the query has a placeholder, and the host none."""
+    if not (is_link(pattern) and _PATTERN.fullmatch(pattern) and _PLACEHOLDER.search(pattern)):
+        raise ValidationError(
+            "Enter an https URL with a placeholder, such as {route_key}, in its path or query. "
+            "The host is fixed."
+        )
 
 
 def site_link(pattern: str, page_id: str, audience: Audience) -> SiteLink:
     """Fill in a pattern for an audience. Each value is percent-encoded once."""
-    values: Mapping[str, str | None] = {
-        "route_key": audience.prospect_route_key,
-        "prospect_id": audience.prospect_id,
-        "audience_id": audience.audience_id,
-        "page_id": page_id,
-    }
+    values = audience.to_wire() | {"pageId": page_id}
     for name in _PLACEHOLDER.findall(pattern):
-        value = values.get(name)
-        if not value:
-            return SiteLink(problem=f"this audience has no {PLACEHOLDERS[name].split()[0]}")
-        if value in (".", ".."):
-            # Browsers resolve these as path segments, encoded or not.
-            return SiteLink(problem=f"its {PLACEHOLDERS[name].split()[0]} can’t be part of a URL")
-    return SiteLink(_PLACEHOLDER.sub(lambda match: quote(values[match[1]] or "", safe=""), pattern))
+        # Browsers resolve dots as path segments, encoded or not.
+        if values.get(PLACEHOLDERS[name]) in (None, "", ".", ".."):
+            return SiteLink(problem=f"this audience has no usable {PLACEHOLDERS[name]}")
+    return SiteLink(
+        _PLACEHOLDER.sub(lambda name: quote(values[PLACEHOLDERS[name[1]]], safe=""), pattern)
+    )

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from unicodedata import east_asian_width, normalize
+from unicodedata import combining, east_asian_width, normalize
 
 _LETTERS = {
     191: "'",
@@ -33,30 +33,29 @@ MAX_MEASURED = 2_000
 
 
 @dataclass(frozen=True)
-class Space:
-    """The space for a text, in pixels."""
+class TextBox:
+    """The box in which a text is displayed, in pixels."""
 
     width: int
     font_size: int
     lines: int = 1
 
 
-SEARCH_TITLE, SEARCH_DESCRIPTION = Space(600, 20), Space(600, 14, lines=2)
-SOCIAL_TITLE, SOCIAL_DESCRIPTION = Space(400, 16, lines=2), Space(400, 14, lines=2)
+SITE, SEARCH_TITLE, SEARCH_DESCRIPTION = (
+    TextBox(600, 14),
+    TextBox(600, 20),
+    TextBox(600, 14, lines=2),
+)
+SOCIAL_TITLE, SOCIAL_DESCRIPTION = TextBox(400, 16, lines=2), TextBox(400, 14, lines=2)
 """Our choice, based on desktop results: search engines and networks guarantee no sizes."""
 
 
 @lru_cache(maxsize=4_000)
 def _letter_width(letter: str) -> int:
     """Return a width in thousandths of the font size. Accents add no width."""
-    if letter in _WIDTHS:
-        return _WIDTHS[letter]
     base = normalize("NFD", letter)[0]
-    if base != letter:
-        return _letter_width(base)
-    if "\u0300" <= letter <= "\u036f":
-        return 0
-    return 1000 if east_asian_width(letter) in "WF" else 556
+    other = 0 if combining(base) else 1000 if east_asian_width(letter) in "WF" else 556
+    return _WIDTHS.get(letter) or _WIDTHS.get(base, other)
 
 
 def text_width(text: str, font_size: int) -> float:
@@ -64,24 +63,18 @@ def text_width(text: str, font_size: int) -> float:
     return sum(map(_letter_width, text[:MAX_MEASURED])) * font_size / 1000
 
 
-def fit(text: str, space: Space) -> str:
+def fit(text: str, box: TextBox) -> str:
     """Return a text as drawn: in full if it fits, else cut and with an ellipsis."""
     text = " ".join(text[:MAX_MEASURED].split())
-    if _fitting(text, space, reserved=0) == len(text):
-        return text
-    return text[: _fitting(text, space, reserved=space.font_size)].rstrip() + "…"
-
-
-def _fitting(text: str, space: Space, *, reserved: int) -> int:
-    """Return how many characters fit with words wrapped, and `reserved` pixels free at the end."""
-    line, end, left = 1, 0, float(space.width - reserved * (space.lines == 1))
+    line, left, end = 1, float(box.width), 0
     for unit in _UNITS.finditer(text):
-        needed = text_width(unit[0].rstrip(), space.font_size)
-        if needed > left and line < space.lines:
-            line += 1
-            left = space.width - reserved * (line == space.lines)
-        if needed > left:
-            break
-        left -= text_width(unit[0], space.font_size)
-        end = unit.end()
-    return end
+        width = text_width(unit[0].rstrip(), box.font_size)
+        if width > left and line == box.lines:
+            return text[:end].rstrip() + "…"
+        if width > left:
+            line, left = line + 1, box.width
+        # If the text is cut here, the ellipsis needs the space of a letter.
+        if line < box.lines or left - width >= box.font_size:
+            end = unit.end()
+        left -= text_width(unit[0], box.font_size)
+    return text

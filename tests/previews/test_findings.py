@@ -16,7 +16,7 @@ GOOD = {"title": "Trucks", "description": "Every truck on one map."}
 
 def content(audience: dict[str, Any] | None = None, **page: Any) -> PageContent:
     item = PageItem.model_validate(wire.page(**{"metadata": GOOD} | page))
-    return PageContent.of(item, Audience.model_validate(audience) if audience else None)
+    return PageContent(item, Audience.model_validate(audience) if audience else None)
 
 
 def findings(**page: Any) -> list[tuple[str, str, bool]]:
@@ -48,7 +48,7 @@ DEAD, IMAGE = "Link that visitors can’t open", "actionCardWidgets.0.logos.0.im
         ({"actions": [{"buttonTitle": "Book", "url": ""}]}, []),
         (
             {"actions": [{"buttonTitle": "Book"}, {"buttonTitle": "Book"}]},
-            [("actions.0.buttonTitle", "Two buttons with one title", False)],
+            [("actions.1.buttonTitle", "Two buttons with one title", False)],
         ),
         (
             {"footerLinks": footer(text="Imprint", url="")},
@@ -134,21 +134,22 @@ def test_each_field_names_its_source() -> None:
         effectiveMetadata={"title": "Ours", "description": GOOD["description"], "ogTitle": "New"},
     )
     drawn = content(audience)
-    sources = {"title": "Override", "description": "Page", "ogTitle": "Effective"}
-    assert (drawn.metadata["title"], drawn.sources) == ("Ours", sources)
+    sources = {name: source for name, (_, source) in drawn.metadata.items()}
+    assert sources == {"title": "Override", "description": "Page", "ogTitle": "Effective"}
+    assert drawn.search_result.title.text == "Ours"
 
 
 @pytest.mark.parametrize(
     ("url", "site"),
     [
         ("https://pages.example/a/b/", "pages.example › a › b"),
-        ("https://[broken", "https://[broken"),
+        ("https://pages.example?a=b#c", "pages.example"),
         ("just words", "just words"),
         (None, ""),
     ],
 )
 def test_a_url_is_formatted_as_a_search_engine_does(url: str | None, site: str) -> None:
-    assert content(metadata={"canonicalUrl": url}).search_result.site == site
+    assert content(metadata={"canonicalUrl": url}).search_result.site_name == site
 
 
 def test_a_social_card_uses_the_most_specific_title() -> None:

@@ -1,9 +1,10 @@
 """The address of the site: which patterns are allowed, and the links they make."""
 
 import pytest
+from django.core.exceptions import ValidationError
 
 from dashboard.contract.audiences import Audience
-from dashboard.previews.models import pattern_problem, site_link
+from dashboard.previews.models import site_link, validate_pattern
 from tests.support import wire
 
 PATTERN = "https://example.com/{route_key}?page={page_id}"
@@ -28,11 +29,12 @@ PATTERN = "https://example.com/{route_key}?page={page_id}"
     ],
 )
 def test_a_pattern_fixes_the_host(pattern: str) -> None:
-    assert pattern_problem(pattern)
+    with pytest.raises(ValidationError):
+        validate_pattern(pattern)
 
 
 def test_each_value_is_encoded_once() -> None:
-    assert pattern_problem(PATTERN) == ""
+    validate_pattern(PATTERN)
     audience = Audience.model_validate(wire.audience(prospectRouteKey="a/b?c=1&d=%2e ü"))
     link = site_link(PATTERN, "p&x", audience)
     assert link.url == "https://example.com/a%2Fb%3Fc%3D1%26d%3D%252e%20%C3%BC?page=p%26x"

@@ -8,20 +8,16 @@ from django.views.decorators.http import require_http_methods
 
 from dashboard import clock
 from dashboard.client import APIError
-from dashboard.contract.audiences import Audience
-from dashboard.contract.pages import PageItem
+from dashboard.ledger.queries.audiences import find_version
 from dashboard.previews.content import PageContent
 from dashboard.previews.findings import page_findings
 from dashboard.previews.models import current_pattern, site_link
 from dashboard.service.client import publishing_client, run_concurrently
-from dashboard.service.reading import ReadResult, poll_audience, read_page
+from dashboard.service.reading import poll_audience, read_page
+from dashboard.text_diff import compare_texts
 from dashboard.web.audiences.progress import version_in_progress
-from dashboard.web.audiences.state import head_of
-from dashboard.web.preview.drawing import chosen_texts, not_drawn
+from dashboard.web.audiences.state import AudienceHead, head_of
 from dashboard.web.ui.htmx import Request, is_moving, render_partial, wants_partial
-
-WIDTHS = {"phone": 360, "tablet": 768, "desktop": 0}
-"""Widths of the preview in pixels; 0 for all available width."""
 
 # Each picture sets its own referrer policy. A header for the whole page would make our forms send
 # `Origin: null`, which Django refuses.
@@ -33,7 +29,8 @@ METHODS = require_http_methods(["GET", "HEAD", "POST"])
 @METHODS
 def page_preview(request: Request, page_id: str) -> HttpResponse:
     reading = read_page(page_id)
-    return _show(request, {"reading": reading, "head": None}, reading)
+    content = PageContent(reading.value)
+    return _show(request, content, reading=reading, page_reading=reading, head=None)
 
 
 @METHODS
@@ -47,44 +44,47 @@ def audience_preview(request: Request, page_id: str, audience_id: str) -> HttpRe
     response = run_concurrently(lambda: publishing_client().pages.get(page_id))
     reading = poll_audience(page_id, audience_id, is_moving=is_moving(request))
     head = head_of(page_id, audience_id, reading.value)
-    context = {
+    context: dict[str, Any] = {
         "reading": reading,
         "head": head,
-        "tab": "preview",
         "in_progress": version_in_progress(head, now=read_at),
-        "texts": chosen_texts(head, request.GET),
         "site": site_link(current_pattern(), page_id, head.audience),
+        **_texts(request, head),
     }
     try:
-        page_reading = read_page(page_id, response=response, read_at=read_at)
+        context["page_reading"] = read_page(page_id, response=response, read_at=read_at)
     except APIError as error:
-        return _show(request, context | {"page_error": error}, None)
-    return _show(request, context, page_reading, head.audience)
+        return _show(request, None, page_error=error, **context)
+    return _show(request, PageContent(context["page_reading"].value, head.audience), **context)
 
 
-def _show(
-    request: Request,
-    context: dict[str, Any],
-    page_reading: ReadResult[PageItem] | None,
-    audience: Audience | None = None,
-) -> HttpResponse:
-    page = page_reading.value if page_reading else None
-    content = PageContent.of(page, audience) if page else None
-    width = request.GET.get("width", "")
+def _texts(request: Request, head: AudienceHead) -> dict[str, Any]:
+    """Return the versions that the URL names, live before newer, and how their texts differ."""
+    version_id = request.GET.get("version", "")
+    ids = (head.page_id, head.audience_id, version_id)
+    wanted = find_version(head.audience, *ids) if version_id else None
+    version = wanted or head.latest or head.live
+    is_compared = request.GET.get("compare") == "live" or not wanted
+    sides = [head.live, version] if is_compared and not head.is_live(version) else [version]
+    versions = [side for side in sides if side]
+    texts = [version.supplementary_context for version in versions]
+    return {
+        "versions": versions,
+        "difference": compare_texts(*texts) if len(texts) == 2 else None,
+        "is_unknown": bool(version_id) and wanted is None,
+    }
+
+
+def _show(request: Request, content: PageContent | None, **context: Any) -> HttpResponse:
     is_update = wants_partial(request, ("preview",)) and "pictures" in request.GET
     has_pictures = request.method == "POST" or is_update
     context |= {
         "here": "pages",
-        "page_reading": page_reading,
-        "page": page,
+        "tab": "preview",
         "content": content,
+        "page": content and content.page,
         "findings": page_findings(content) if content else [],
-        "not_drawn": not_drawn(content, of_audience=audience is not None) if content else {},
-        "width": width if width in WIDTHS else "phone",
-        "widths": WIDTHS,
-        "hidden": request.GET.getlist("hide"),
         "has_pictures": has_pictures,
-        "hosts": sorted({picture.host for picture in content.pictures} - {""}) if content else [],
     }
     show: Any = allow_pictures(render_partial) if has_pictures else render_partial
     response: HttpResponse = show(request, "preview/preview.html", context, parts=("preview",))

@@ -1,5 +1,6 @@
 """Previews of a page and an audience as visitors may see them."""
 
+import re
 import time
 from collections.abc import Iterator
 from itertools import cycle
@@ -21,11 +22,13 @@ from dashboard.contract.pages import (
 )
 from dashboard.contract.wire import WireModel
 from dashboard.previews.models import SitePattern
+from tests.conftest import logged_in, person
 from tests.support import wire
 from tests.support.fake_service import FakeService
 from tests.support.hostile_strings import PAYLOADS
 from tests.support.html import elements, text
 from tests.support.one_audience import get, serve
+from tests.support.seeding import seed_approval, seed_release, seed_review
 from tests.web.every_page import AUDIENCE
 
 pytestmark = pytest.mark.django_db
@@ -101,7 +104,7 @@ def test_each_field_of_the_api_is_shown_or_listed(
         for start, model in of_models.items()
         for name in fields(model)
         if f"{start}{name}~" not in html.replace("cdn.example/logo.svg", "image-url~")
-        and name not in rest.replace(",", " ").split()
+        and name not in re.findall(r"\w+", rest)
     ]
     assert missing == []
     assert "effective-title~" in drawing
@@ -139,6 +142,48 @@ def test_the_url_chooses_the_versions(
     assert texts.count("Supplementary context") == sum("ersion " in name for name in headings)
 
 
+@pytest.mark.parametrize(
+    ("query", "current"),
+    [
+        ({}, "Live and version 2"),
+        ({"version": "ver_2"}, "Version 2"),
+        ({"version": "ver_1"}, "Live"),
+    ],
+)
+def test_the_versions_stay_to_choose_from(
+    as_viewer: Client, service: FakeService, query: dict[str, str], current: str
+) -> None:
+    html = get(as_viewer, "audience-preview", **query)
+    choices = html.partition('aria-label="Versions"')[2].partition("</div>")[0]
+    assert text(choices).endswith("Live and version 2 Version 2 Live")
+    assert text(choices.partition('aria-current="true">')[2]).startswith(current)
+    assert choices.count("aria-current") == 1
+
+
+@pytest.mark.parametrize("url", ["/releases/1/", "/review/1/1/", "/approvals/1/"])
+def test_every_decision_links_to_the_preview(service: FakeService, url: str) -> None:
+    paula = person("paula", "Publishers")
+    client = logged_in(paula)
+    client.get(AUDIENCE)
+    seed_release()
+    seed_approval()
+    seed_review(paula, ("page_1", "aud_1"))
+    assert f"{PREVIEW}?version=ver_2&amp;compare=live" in client.get(url).text
+
+
+def test_links_are_texts_and_open_beside_the_preview(
+    as_viewer: Client, service: FakeService
+) -> None:
+    urls = ["https://a.example/book", "tel:+442055501200", "javascript:alert(1)"]
+    serve(service, wire.audience(), page=wire.page(actions=[{"url": url} for url in urls]))
+    html = as_viewer.get(PAGE).text
+    assert [url for url in urls if url not in text(html)] == []
+    links = [link.attributes for link in elements(html, "a")]
+    [link] = [link for link in links if link.get("href") in urls]
+    assert link["target"] == "_blank"
+    assert link["rel"] == "noopener noreferrer nofollow"
+
+
 def test_a_recorded_version_is_shown_alone(as_viewer: Client, service: FakeService) -> None:
     get(as_viewer, "audience-preview")
     newer = wire.live_version(versionId="ver_3", versionNumber=3, supplementaryContext="Three.")
@@ -150,10 +195,10 @@ def test_a_recorded_version_is_shown_alone(as_viewer: Client, service: FakeServi
 
 
 def test_a_theme_color_is_drawn_if_it_is_one(as_viewer: Client, service: FakeService) -> None:
-    for color, circles in (("#0a5", 1), ("url(https://a.example/x)", 0)):
+    for color, swatches in (("#0a5", 1), ("url(https://a.example/x)", 0)):
         serve(service, wire.audience(), page=wire.page(metadata={"themeColor": color}))
         html = as_viewer.get(PAGE).text
-        assert len(elements(html, "circle")) == circles
+        assert len(elements(html, "rect")) == swatches
         assert color in html
 
 
@@ -241,6 +286,7 @@ def test_hostile_values_stay_text_in_every_field(
 ) -> None:
     plain = whole_html(as_viewer, fake_service, cycle(["plain"]))
     allowed = {element.tag for element in elements(plain)} | {"a", "del", "details"}
+    assert not allowed & {"iframe", "object", "embed"}
     # Several rounds are needed: there are more texts than fields.
     texts = cycle(payload.encode(errors="replace").decode() for payload in PAYLOADS)
     for _ in range(4):
@@ -248,6 +294,7 @@ def test_hostile_values_stay_text_in_every_field(
         for element in elements(whole_html(as_viewer, fake_service, texts)):
             assert element.tag in allowed
             assert not {name for name in element.attributes if name.startswith("on")}
+            assert not element.attributes.keys() & {"style", "srcset", "srcdoc"}
             href = element.attributes.get("href", "")
             assert href.startswith(("/", "#", "?", "https://", "http://", "mailto:")) or not href
 
@@ -440,9 +487,9 @@ def test_an_address_is_saved_after_its_examples(
 @pytest.mark.parametrize(
     ("pattern", "words"),
     [
-        ("https://{route_key}.example/", "the host is fixed"),
+        ("https://{route_key}.example/", "The host is fixed"),
         ("https://site.example/{route_key}", "so there is no example"),
-        (f"https://site.example/{{route_key}}{'x' * 500}", "Enter at most 500 characters"),
+        (f"https://site.example/{{route_key}}{'x' * 500}", "at most 500 characters"),
     ],
 )
 def test_a_wrong_address_is_refused(as_administrator: Client, pattern: str, words: str) -> None:
