@@ -21,7 +21,7 @@ from dashboard.ledger.models import AudienceRecord
 from dashboard.ledger.models.operations import actor_name
 from dashboard.notifications.comment_places import CommentPlace, find_place
 from dashboard.notifications.models import Event, Follow
-from dashboard.notifications.recording import Subject, record_event
+from dashboard.notifications.recording import Subject, drop_events, record_event
 
 GATHERED = "commented"
 WAITING = Q(worker_id="", wake_at__isnull=False)
@@ -152,7 +152,7 @@ def _subject(place: CommentPlace, thread: Thread) -> Subject:
 @transaction.atomic
 def drop_notices(comment: Comment) -> None:
     """Drop the waiting notices of an undone comment, which began its thread."""
-    waiting_mentions(comment).delete()
+    drop_events(waiting_mentions(comment))
     begun = f":{comment.thread_id}:{comment.pk}"
     waiting = Event.objects.filter(WAITING, kind=GATHERED)
     for sitting in waiting.select_for_update().filter(key__endswith=begun):

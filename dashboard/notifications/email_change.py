@@ -28,8 +28,8 @@ SALT = "dashboard.notifications.email_change"
 TAKEN = "Another account has this address."
 
 
-def request_confirmation(user: User, address: str) -> None:
-    """Have a worker send a confirmation link to an address.
+def request_confirmation(user: User, address: str, form_key: str | None) -> None:
+    """Have a worker send a confirmation link to an address, once for a form.
 
     Raises NotificationError if the user has this address already, or another account has it.
     """
@@ -41,7 +41,13 @@ def request_confirmation(user: User, address: str) -> None:
     now = clock.now()
     delivery = new_delivery(Channel.EMAIL, user_id=user.pk, now=now)
     delivery.new_address, delivery.retry_until = address, now + LINK_RETRIED_FOR
-    delivery.save()
+    delivery.message_id = form_key or delivery.message_id
+    Delivery.objects.bulk_create([delivery], ignore_conflicts=True)
+
+
+def is_requested(form_key: str | None) -> bool:
+    """Return whether a form has already requested its link."""
+    return form_key is not None and Delivery.objects.filter(message_id=form_key).exists()
 
 
 def last_confirmation(user: User) -> Delivery | None:

@@ -37,7 +37,14 @@ from dashboard.notifications.comment_notices import (
 from dashboard.notifications.followed_changes import on_audiences_changed, on_pages_changed
 from dashboard.notifications.inbox import mark_event_read
 from dashboard.notifications.models import Event
-from dashboard.notifications.recording import Draft, Subject, digest_of, record_event, record_events
+from dashboard.notifications.recording import (
+    Draft,
+    Subject,
+    digest_of,
+    drop_events,
+    record_event,
+    record_events,
+)
 from dashboard.releases.models import (
     HoldKind,
     ItemState,
@@ -163,7 +170,7 @@ def on_version_rejected(decision: ReviewDecision, **_: Any) -> None:
 
 @transaction.atomic
 def on_rejection_undone(decision: ReviewDecision, **_: Any) -> None:
-    Event.objects.filter(key=_key_of(decision), wake_at__isnull=False).delete()
+    drop_events(Event.objects.filter(key=_key_of(decision), wake_at__isnull=False))
 
 
 def _key_of(decision: ReviewDecision) -> str:
@@ -350,14 +357,13 @@ def facts_of(operation: Operation) -> dict[str, Any]:
         OperationKind.CREATE_PAGE: f"Creating the page {name}",
         OperationKind.UPDATE_SUBSCRIPTION: f"Updating the webhook {name}",
     }[OperationKind(operation.kind)]
-    releases = Release.objects.filter(items__operation=operation)
     return {
         "doing": doing.strip(),
         "did": f"{'rolled back to' if operation.is_rollback else 'published'} version {number}",
         "version": number,
         "audience": name,
         "actor": operation.actor_name,
-        **_by(releases.values_list("by_program", flat=True).first() or ""),
+        **_by(operation.by_program),
     }
 
 

@@ -72,14 +72,14 @@ def _notify(claim: Claim[Event]) -> None:
                 choice = choices.get(item.user_id or 0)
                 item.due_at = due_at(now, window, choice, is_urgent=is_urgent)
             DeliveryItem.objects.bulk_create(items)
-        claim.let_go(None)
+        claim.release(None)
 
 
 def _record_error(claim: Claim[Event]) -> None:
     """Retry an event when it is twice as old; give it up after RETRIED_FOR."""
     now = clock.now()
     age = now - claim.row.at
-    claim.let_go(None if age > RETRIED_FOR else now + max(age, back_off(1)))
+    claim.release(None if age > RETRIED_FOR else now + max(age, back_off(1)))
 
 
 NOTIFY = WorkerTask(notify_pending, due=(partial(earliest, Event.objects.all),))

@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 
 from dashboard import clock
 from dashboard.ledger.models.operations import actor_name
@@ -91,6 +92,13 @@ def record_events(
         ],
         ignore_conflicts=True,
     )
+
+
+def drop_events(events: QuerySet[Event]) -> None:
+    """Delete events of which no worker is notifying anybody."""
+    # Lock them first: a notification added before the deletion would undo the transaction.
+    locked = [event.pk for event in events.select_for_update()]
+    Event.objects.filter(pk__in=locked).delete()
 
 
 def _short(fact: Any) -> Any:

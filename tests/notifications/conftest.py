@@ -21,7 +21,7 @@ Work: TypeAlias = Callable[..., None]
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The time of day, which the test advances."""
+    """The time of day, which the test advances. The monotonic clock goes on."""
     return stopped(monkeypatch)
 
 

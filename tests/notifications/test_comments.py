@@ -99,19 +99,6 @@ def test_own_comments_send_no_notice(thread: CommentPage, paula: User, clock: Cl
     assert notices_of(paula) == []
 
 
-@pytest.mark.usefixtures("_email_on")
-@pytest.mark.parametrize("turned_off_after", ["the comment", "the notice"])
-def test_a_right_withdrawn_before_delivery_notifies_of_nothing(
-    paula: User, as_viewer: Client, work: Work, turned_off_after: str
-) -> None:
-    CommentPage(as_viewer).comment("@paula, is this right?")
-    if turned_off_after == "the notice":
-        work(0.1)
-    User.objects.filter(pk=paula.pk).update(is_active=False)
-    work(0.5)
-    assert mail.outbox == []
-
-
 def test_a_mention_does_not_follow_the_audience(
     as_viewer: Client, paula: User, clock: Clock
 ) -> None:

@@ -33,7 +33,6 @@ from tests.conftest import person
 from tests.notifications.conftest import notices_of
 from tests.support import wire
 from tests.support.clock import Clock
-from tests.support.fake_service import FakeService
 from tests.support.many_audiences import Key
 from tests.support.operations import operation
 from tests.support.release_service import (
@@ -49,13 +48,6 @@ from tests.support.release_service import (
 from tests.support.seeding import seed_audiences, seed_pages, seed_rule
 
 Publish = Callable[..., Operation]
-
-
-@pytest.fixture
-def service(db: None, fake_service: FakeService, clock: Clock) -> PublishingAudiences:
-    """A service that publishes at once."""
-    fake_service.answer = service = PublishingAudiences()
-    return service
 
 
 @pytest.fixture

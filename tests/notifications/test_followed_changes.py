@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from dashboard.contract.audiences import Audience
@@ -19,6 +17,7 @@ from tests.notifications.conftest import notices_of
 from tests.support import wire
 from tests.support.clock import Clock
 from tests.support.operations import operation
+from tests.support.queries import queries_of
 from tests.support.seeding import seed_audiences, seed_pages
 
 pytestmark = pytest.mark.django_db
@@ -164,6 +163,6 @@ def test_the_digest_has_it_although_the_bell_is_off(vera: User, paula: User) -> 
 
 def test_followers_are_queried_only_after_a_change(vera: User) -> None:
     follow(vera, "page_1")
-    with CaptureQueriesContext(connection) as queries:
-        seed_audiences(wire.audience(latestVersion=wire.version(status="queued")))
-    assert not [query for query in queries if "notifications_follow" in query["sql"]]
+    queued = wire.audience(latestVersion=wire.version(status="queued"))
+    queries = queries_of(lambda: seed_audiences(queued))
+    assert not [sql for sql in queries if "notifications_follow" in sql]

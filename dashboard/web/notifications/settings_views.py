@@ -13,6 +13,7 @@ from dashboard.limits import seconds_to_wait
 from dashboard.notifications.email import is_email_on
 from dashboard.notifications.email_change import (
     confirm_link,
+    is_requested,
     last_confirmation,
     read_link,
     request_confirmation,
@@ -31,6 +32,7 @@ from dashboard.notifications.targets import list_targets
 from dashboard.web.notifications.forms import EmailForm, SettingsForm, group_kinds
 from dashboard.web.search.hits import hits_by_visit
 from dashboard.web.ui.formats import UTC, request_time_zone
+from dashboard.web.ui.forms import sent_form_key
 from dashboard.web.ui.htmx import Request, render_partial
 
 MAX_LINKS_PER_MINUTE = 2
@@ -123,13 +125,16 @@ def _save(request: Request, form: SettingsForm) -> bool:
 
 def _send_link(request: Request, form: EmailForm) -> bool:
     """Queue the link and return True, or add an error to the form and return False."""
+    form_key = sent_form_key(request)
+    if is_requested(form_key):
+        return True
     if not is_email_on():
         form.add_error("email", "E-mail is off, so no link can be sent.")
     elif wait_s := seconds_to_wait(f"email-link:{request.user.pk}", at_most=MAX_LINKS_PER_MINUTE):
         form.add_error("email", f"Too many links. Try again in {wait_s} s.")
     else:
         try:
-            request_confirmation(request.user, form.cleaned_data["email"])
+            request_confirmation(request.user, form.cleaned_data["email"], form_key)
         except NotificationError as error:
             form.add_error(error.field, str(error))
     return not form.errors

@@ -7,7 +7,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dashboard import clock
-from dashboard.accounts.permissions import MANAGE_DELIVERIES, demand
+from dashboard.accounts.permissions import MANAGE_DELIVERIES, require_permission
 from dashboard.accounts.policy_views import requires_reauthentication
 from dashboard.limits import seconds_to_wait
 from dashboard.notifications.kinds import TEAM_KINDS
@@ -40,7 +40,7 @@ def target_add(request: Request) -> HttpResponse:
     """Add a webhook for the user, or for a team with `?team=1`."""
     is_team = bool(request.GET.get("team"))
     if is_team:
-        demand(request, MANAGE_DELIVERIES)
+        require_permission(request, MANAGE_DELIVERIES)
     form = TargetForm(is_team=is_team, data=request.POST or None, initial={"kinds": TEAM_KINDS})
     if form.is_valid():
         try:
@@ -115,7 +115,7 @@ def _target(request: Request, target_id: int) -> WebhookTarget:
     target = get_target(None, target_id)
     if target is None:
         raise Http404
-    demand(request, MANAGE_DELIVERIES)
+    require_permission(request, MANAGE_DELIVERIES)
     return target
 
 

@@ -1,6 +1,7 @@
 """A user's e-mail address, and what it means for the approval rule."""
 
 import re
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from dashboard.notifications.models import Delivery
 from dashboard.notifications.sending import deliver_pending
 from tests.conftest import logged_in
 from tests.support.clock import stopped
+from tests.support.interleaving import before_transaction, held_at
 from tests.support.notification_settings import ADDRESS, SETTINGS, NotificationSettings
 
 pytestmark = pytest.mark.django_db
@@ -126,6 +128,29 @@ def test_links_are_not_sent_in_masses(
     assert "Too many links. Try again in" in page.text
     deliver_pending("worker-1")
     assert len(mail.outbox) == 2
+
+
+def test_a_form_sent_again_counts_once(
+    page: NotificationSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped(monkeypatch)
+    form = {"email": "vera@new.example", "form_key": page.open(ADDRESS).value("form_key")}
+    answers = [page.client.post(ADDRESS, form).status_code for _ in range(3)]
+    assert answers == [302, 302, 302]
+    assert page.change_address("vera@newer.example").status == 302
+    deliver_pending("worker-1")
+    assert len(mail.outbox) == 2
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_a_form_sent_twice_at_once_sends_one_link(page: NotificationSettings) -> None:
+    form = {"email": "vera@new.example", "form_key": page.open(ADDRESS).value("form_key")}
+    press = partial(page.client.post, ADDRESS, form)
+    with held_at(before_transaction(), press) as first:
+        assert press().status_code == 302
+    assert first.result().status_code == 302
+    deliver_pending("worker-1")
+    assert len(mail.outbox) == 1
 
 
 def test_the_request_does_not_wait_for_the_mail_server(page: NotificationSettings) -> None:
