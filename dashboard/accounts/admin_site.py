@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from dashboard.accounts.authentication import get_preferences
-from dashboard.accounts.permissions import demand_second_factor
+from dashboard.accounts.permissions import require_second_factor
 from dashboard.accounts.sessions import lacks_second_factor
 
 
@@ -35,7 +35,7 @@ class DashboardAdminSite(AdminSite):
         if self.has_permission(request):
             return redirect("admin:index")
         if super().has_permission(request):
-            demand_second_factor(request)
+            require_second_factor(request)
         raise PermissionDenied("Only staff accounts can manage users, groups and keys.")
 
     def password_change(  # type: ignore[override]  # any response will do

@@ -75,17 +75,17 @@ def note_changed_rights(
         feed.add(FeedEntry(kind=FeedKind.RIGHTS, user_id=user_id))
 
 
-def demand(request: HttpRequest, permission: str, *, refusal: str = "") -> None:
+def require_permission(request: HttpRequest, permission: str, *, refusal: str = "") -> None:
     """Require a permission.
 
     Raises PermissionDenied with a sentence, or SecondFactorNeededError if only that is missing.
     """
     if not request.user.has_perm(permission):
         raise PermissionDenied(refusal or REFUSALS[permission])
-    demand_second_factor(request)
+    require_second_factor(request)
 
 
-def demand_second_factor(request: HttpRequest) -> None:
+def require_second_factor(request: HttpRequest) -> None:
     """Require a second factor if the rule does. Raises SecondFactorNeededError."""
     if lacks_second_factor(request):
         raise SecondFactorNeededError(
@@ -113,7 +113,7 @@ def requires(
         @wraps(view)
         def guarded(request: AuthenticatedRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             if not methods or request.method in methods:
-                demand(request, permission, refusal=refusal)
+                require_permission(request, permission, refusal=refusal)
             return view(request, *args, **kwargs)
 
         return guarded

@@ -13,6 +13,7 @@ from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
 from django.contrib.messages.views import SuccessMessageMixin
 from django.core.serializers.json import DjangoJSONEncoder
+from django.db import transaction
 from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -20,7 +21,11 @@ from django.urls import reverse_lazy
 from django.utils import timezone
 
 from dashboard.accounts.forms import LoginForm, PasswordForm
-from dashboard.accounts.second_factor.policy import count_wrong_try, remaining_pause
+from dashboard.accounts.second_factor.policy import (
+    count_wrong_try,
+    lock_account,
+    remaining_pause,
+)
 from dashboard.accounts.sign_in import is_address_locked
 from dashboard.accounts.single_sign_on.policy import organisation_name
 
@@ -65,8 +70,10 @@ class ThrottledMixin:
     def is_wrong_try(self, form: Any) -> bool:
         return True
 
+    @transaction.atomic
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         user = self.throttled_user()
+        lock_account(user)
         if rest := remaining_pause(user):
             return paused(request, rest)
         credentials = {"username": user.get_username()}

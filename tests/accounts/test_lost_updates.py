@@ -15,7 +15,7 @@ from dashboard.ledger.operations import Target, begin
 from dashboard.notifications.models import WebhookTarget
 from tests.conftest import logged_in
 from tests.support.html import response_text
-from tests.support.interleaving import before_statement, held_at
+from tests.support.interleaving import before_statement, before_transaction, held_at
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 NEW_PASSWORD = "a-new-and-longer-one"
@@ -34,11 +34,21 @@ def posted_meanwhile(client: Client, address: str, form: dict[str, Any]) -> Any:
     return held_at(before_statement('UPDATE "auth_user"'), client.post, address, form)
 
 
+def opened_form(client: Client, address: str) -> dict[str, Any]:
+    """Return what a browser would send from the unchanged form of the admin."""
+    fields = list(client.get(address).context["adminform"].form)
+    values = {field.html_name: field.value() for field in fields}
+    values |= {field.html_initial_name: field.value() for field in fields}
+    return {name: value for name, value in values.items() if value}
+
+
 def test_a_new_password_leaves_an_account_deactivated(paula: User) -> None:
     form = {"old_password": "paula"} | dict.fromkeys(
         ("new_password1", "new_password2"), NEW_PASSWORD
     )
-    with posted_meanwhile(logged_in(paula), "/accounts/password/", form) as response:
+    with held_at(
+        before_transaction(), logged_in(paula).post, "/accounts/password/", form
+    ) as response:
         User.objects.filter(pk=paula.pk).update(is_active=False)
     assert response.result().status_code == 302
     paula.refresh_from_db()
@@ -62,6 +72,31 @@ def test_a_new_name_leaves_a_new_password(root: Client, paula: User) -> None:
     assert response.result().status_code == 302
     paula.refresh_from_db()
     assert (paula.first_name, paula.check_password(NEW_PASSWORD)) == ("Paula", True)
+
+
+def test_a_form_opened_before_rights_were_removed_leaves_them_removed(
+    root: Client, paula: User
+) -> None:
+    address = f"/admin/auth/user/{paula.pk}/change/"
+    opened = opened_form(root, address)
+    User.objects.filter(pk=paula.pk).update(is_active=False)
+    paula.groups.clear()
+    assert root.post(address, opened | {"first_name": "Paula"}).status_code == 302
+    paula.refresh_from_db()
+    assert (paula.first_name, paula.is_active) == ("Paula", False)
+    assert not paula.groups.exists()
+
+
+def test_a_group_form_opened_before_rights_were_removed_leaves_them_removed(
+    root: Client, paula: User
+) -> None:
+    group = paula.groups.get()
+    address = f"/admin/auth/group/{group.pk}/change/"
+    opened = opened_form(root, address)
+    group.permissions.clear()
+    assert root.post(address, opened | {"name": "Renamed"}).status_code == 302
+    group.refresh_from_db()
+    assert (group.name, group.permissions.count()) == ("Renamed", 0)
 
 
 @ON_POSTGRESQL

@@ -106,7 +106,7 @@ LOOKING = {
     *("approval-list", "approval-detail"),
     "notification-list",
     "saved-view-list",
-    *("audience-comments", "talk", "thread-detail", "comment-people", "comment-export"),
+    *("audience-comments", "discussion", "thread-detail", "comment-people", "comment-export"),
     *("review-item", "review-summary", "review-export"),
 }
 """Pages that everyone may read and that accept no form."""
@@ -151,7 +151,7 @@ DECISIONS: dict[str, tuple[set[str], set[str]]] = {
     "audience-load": (EVERYONE, EVERYONE),
     "version-publish": (PUBLISHER, PUBLISHER),
     "version-rollback": (PUBLISHER, PUBLISHER),
-    "version-moment": (PUBLISHER, PUBLISHER),
+    "schedule-moment": (PUBLISHER, PUBLISHER),
     **dict.fromkeys(("publish-progress", "rollback-progress"), (EVERYONE, EVERYONE)),
     "version-scheduled": (EVERYONE, EVERYONE),
     # A GET redirects to the form.

@@ -10,12 +10,22 @@ from allauth.mfa.models import Authenticator
 from axes.models import AccessAttempt
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from dashboard.accounts.models import SignInEvent
+from dashboard.accounts.models import SignInEvent, SignInEventKind
+from dashboard.accounts.sign_in import record_sign_in_event
 from tests.conftest import logged_in
 from tests.support.html import elements, response_text, text
+from tests.support.interleaving import (
+    PATIENCE_S,
+    before_statement,
+    before_transaction,
+    begun,
+    held_at,
+    is_anyone_waiting,
+)
 from tests.support.second_factors import (
     APP,
     CODES,
@@ -136,6 +146,32 @@ def test_a_code_is_good_once(secret: str) -> None:
     assert answer.status_code == 422
     assert "Code already used." in response_text(answer)
     assert second.post(STEP, {"code": code_of(secret, steps=1)}).status_code == 302
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_a_factor_removed_at_that_moment_is_not_accepted(client: Client, secret: str) -> None:
+    sign_in(client, "vera")
+    with held_at(before_transaction(), client.post, STEP, {"code": code_of(secret)}) as answer:
+        Authenticator.objects.all().delete()
+    assert answer.result().status_code == 422
+    assert "Incorrect code." in response_text(answer.result())
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_codes_guessed_at_once_are_all_counted(secret: str, vera: User) -> None:
+    for _ in range(29):
+        record_sign_in_event(SignInEventKind.WRONG, by="vera", user=vera)
+    first, second = Client(), Client()
+    for client in (first, second):
+        sign_in(client, "vera")
+    form = {"code": WRONG_CODES[0]}
+    with held_at(before_statement("INSERT INTO", "signinevent"), first.post, STEP, form) as answer:
+        other = begun(before_transaction(), second.post, STEP, {"code": code_of(secret)})
+        while not other.done() and not is_anyone_waiting():
+            pass
+    assert answer.result().status_code == 422
+    assert other.result(PATIENCE_S).status_code == 429
 
 
 def test_a_setup_code_cannot_be_used_again(as_viewer: Client, vera: User) -> None:

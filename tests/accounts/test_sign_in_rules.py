@@ -12,7 +12,6 @@ from dashboard.accounts.sign_in import require_second_factor_for_publishers
 from dashboard.web.live.shell_state import shell_state
 from tests.conftest import logged_in
 from tests.support.clock import stopped
-from tests.support.fake_service import FakeService
 from tests.support.html import elements, page_html, response_text
 from tests.support.publish_dialog import ADDRESS, PublishDialog
 from tests.support.publishing_service import PublishingService
@@ -33,25 +32,19 @@ RULES, SETTINGS = "/accounts/rules/", "/accounts/settings/"
 NEEDED = "Publishers and administrators must sign in with a second factor."
 
 
-@pytest.fixture
-def service(fake_service: FakeService) -> PublishingService:
-    fake_service.answer = service = PublishingService()
-    return service
-
-
 def test_a_publish_needs_and_uses_the_second_factor(
-    rule: None, paula: User, service: PublishingService
+    rule: None, paula: User, publishing: PublishingService
 ) -> None:
     plain = logged_in(paula)
     assert plain.get(ADDRESS).status_code == 403
     assert plain.post(ADDRESS, {"operation_key": "any"}).status_code == 403
-    assert service.keys == []
-    PublishDialog(with_a_second_factor(paula), service).publish()
-    assert len(service.keys) == 1
+    assert publishing.keys == []
+    PublishDialog(with_a_second_factor(paula), publishing).publish()
+    assert len(publishing.keys) == 1
 
 
 def test_an_older_session_must_follow_the_new_rule(
-    ada: User, paula: User, service: PublishingService
+    ada: User, paula: User, publishing: PublishingService
 ) -> None:
     client = logged_in(paula)
     assert client.get(ADDRESS).status_code == 200
@@ -62,12 +55,12 @@ def test_an_older_session_must_follow_the_new_rule(
 
 
 def test_a_session_continues_after_setting_up_a_factor(
-    rule: None, paula: User, service: PublishingService
+    rule: None, paula: User, publishing: PublishingService
 ) -> None:
     client = logged_in(paula)
     set_up_app(client, paula)
-    PublishDialog(client, service).publish()
-    assert len(service.keys) == 1
+    PublishDialog(client, publishing).publish()
+    assert len(publishing.keys) == 1
 
 
 def test_a_passkey_counts_too(rule: None, paula: User, settings: Any) -> None:
@@ -104,7 +97,7 @@ def test_an_unfinished_sign_in_signs_no_one_in(rule: None, paula: User, mighty: 
 
 @pytest.mark.parametrize("at", ["", "versions/", "versions/compare/"])
 def test_no_way_to_publish_is_offered_without_one(
-    rule: None, paula: User, service: PublishingService, at: str
+    rule: None, paula: User, publishing: PublishingService, at: str
 ) -> None:
     html = page_html(logged_in(paula), ADDRESS.partition("versions/")[0] + at)
     assert [

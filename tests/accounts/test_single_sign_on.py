@@ -19,6 +19,7 @@ from dashboard.accounts.second_factor.policy import reset_second_factor
 from tests.accounts.organisation import CLIENT_ID, CLIENT_SECRET, Organisation, answering
 from tests.conftest import logged_in
 from tests.support.html import elements, page_html, page_text, response_text, text
+from tests.support.interleaving import before_transaction, held_at
 from tests.support.second_factors import (
     STEP,
     WRONG_CODES,
@@ -614,6 +615,16 @@ def test_disconnecting_ends_sign_in_and_sessions(veras: Visitor) -> None:
     assert come_back(elsewhere, veras.provider).status_code == 403
     assert veras.is_signed_in
     assert "Connect Kestrel ID" in veras.settings
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_a_form_sent_twice_at_once_disconnects_once(veras: Visitor) -> None:
+    veras.connect()
+    with held_at(before_transaction(), veras.client.post, DISCONNECT) as first:
+        veras.client.post(DISCONNECT)
+    assert first.result().url == SETTINGS
+    assert SignInEvent.objects.filter(kind="disconnected").count() == 1
+    assert veras.is_signed_in
 
 
 def test_the_only_way_in_is_not_disconnected(visitor: Visitor) -> None:

@@ -25,6 +25,14 @@ def set_up_url() -> str:
     return f"{reverse('settings')}#sign-in"
 
 
+def lock_account(user: User) -> None:
+    """Let one transaction at a time try a code or password of a user, or change their factors.
+
+    So each try is counted before the next, and a factor isn't removed while its code is tried.
+    """
+    list(User.objects.select_for_update(no_key=True).filter(pk=user.pk).values_list("pk"))
+
+
 def remaining_pause(user: User) -> timedelta:
     """Return how long the user's passwords and codes are refused after too many wrong ones."""
     first = nth_last_failure_at(user, number=MAX_WRONG_TRIES)
@@ -39,23 +47,25 @@ def count_wrong_try(request: HttpRequest, user: User) -> None:
     user_login_failed.send(__name__, credentials={"username": name}, request=request)
 
 
-@transaction.atomic
 def spend_code(factor: Authenticator, code: str) -> bool:
-    """Record an app's code as used; return False if it already was. Source: RFC 6238, 5.2."""
-    locked = Authenticator.objects.select_for_update().get(pk=factor.pk)
+    """Record an app's code as used; return False if it already was. Source: RFC 6238, 5.2.
+
+    Call with the account locked since before `factor` was read.
+    """
     now = int(clock.now().timestamp())
-    used: dict[str, int] = locked.data.get("used", {})
+    used: dict[str, int] = factor.data.get("used", {})
     used = {code: at for code, at in used.items() if now - at < _CODE_LIFETIME_S}
     if code in used:
         return False
-    locked.data["used"] = used | {code: now}
-    locked.save(update_fields=["data"])
+    factor.data["used"] = used | {code: now}
+    factor.save(update_fields=["data"])
     return True
 
 
 @transaction.atomic
 def reset_second_factor(user: User, *, by: str) -> bool:
     """Delete all factors and recovery codes of a user; return whether there were any."""
+    lock_account(user)
     deleted, _ = Authenticator.objects.filter(user=user).delete()
     if deleted:
         record_sign_in_event(SignInEventKind.RESET, by=by, user=user)

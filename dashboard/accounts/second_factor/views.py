@@ -21,6 +21,7 @@ from allauth.mfa.webauthn.views import (
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.serializers.json import DjangoJSONEncoder
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse_lazy
@@ -39,7 +40,7 @@ from dashboard.accounts.second_factor.forms import (
     PasswordAgainForm,
     SecondStepForm,
 )
-from dashboard.accounts.second_factor.policy import count_wrong_try, spend_code
+from dashboard.accounts.second_factor.policy import count_wrong_try, lock_account, spend_code
 from dashboard.accounts.sessions import record_second_factor
 from dashboard.accounts.sign_in import record_sign_in_event
 from dashboard.accounts.views import ThrottledMixin
@@ -101,9 +102,11 @@ class RecordedMixin:
     shows_factor = False
     """Whether the change proves that the user has the factor."""
 
+    @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
-        response: HttpResponse = super().form_valid(form)  # type: ignore[misc]
         user = self.request.user
+        lock_account(user)
+        response: HttpResponse = super().form_valid(form)  # type: ignore[misc]
         if self.shows_factor:
             record_second_factor(self.request, user)
         record_sign_in_event(self.event_kind, by=actor_name(user), user=user)
@@ -119,6 +122,7 @@ class SetUpApp(RecordedMixin, ActivateTOTPView):  # type: ignore[misc]  # it has
     success_message = "Authenticator app set up."
     shows_factor = True
 
+    @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
         response = super().form_valid(form)
         app = Authenticator.objects.get(user=self.request.user, type=Authenticator.Type.TOTP)

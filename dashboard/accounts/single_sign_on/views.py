@@ -96,9 +96,9 @@ def organisation_disconnect(request: AuthenticatedRequest) -> HttpResponse:
     if request.method != "POST":
         return render(request, "accounts/disconnect.html", {"organisation": name})
     with transaction.atomic():
-        # Together: the event signs the other browsers out.
-        account.delete()
-        record_sign_in_event(SignInEventKind.DISCONNECTED, by=actor_name(user), user=user)
+        # Together: the event signs the other browsers out. A second click deletes nothing.
+        if account.delete()[0]:
+            record_sign_in_event(SignInEventKind.DISCONNECTED, by=actor_name(user), user=user)
     stay_signed_in(request, user)
     messages.success(request, f"Disconnected from {name}. Your other browsers are signed out.")
     return redirect("settings")
