@@ -14,11 +14,14 @@ from dashboard.contract.metadata import FIELDS, Metadata
 from dashboard.contract.pages import Action, PageItem
 from dashboard.contract.wire import WireModel
 
-ACTION_URL = "action_url_override"
-OVERRIDES = (ACTION_URL, "action_form_instructions_override", "action_form_id_override")
+OVERRIDES = (
+    "action_url_override",
+    "action_form_instructions_override",
+    "action_form_id_override",
+)
 
 
-class Sent(StrEnum):
+class FieldState(StrEnum):
     ABSENT = "absent"
     NULL = "null"
     EMPTY = "empty"
@@ -27,21 +30,12 @@ class Sent(StrEnum):
 
 @dataclass(frozen=True)
 class Field:
-    sent: Sent
+    sent: FieldState
     value: Any = None
 
     @property
     def is_list(self) -> bool:
         return isinstance(self.value, list)
-
-
-@dataclass(frozen=True)
-class OverrideRow:
-    name: str
-    override: Field
-    page_actions: list[Action]
-    """The page's actions with a URL, the header's action first. Only for the action URL."""
-    is_url: bool
 
 
 @dataclass(frozen=True)
@@ -53,11 +47,11 @@ class MetadataRow:
     @property
     def is_set(self) -> bool:
         """Whether the audience sets the field, possibly to an empty value."""
-        return self.override.sent in (Sent.VALUE, Sent.EMPTY)
+        return self.override.sent in (FieldState.VALUE, FieldState.EMPTY)
 
     @property
     def is_returned(self) -> bool:
-        return {self.override.sent, self.effective.sent} != {Sent.ABSENT}
+        return {self.override.sent, self.effective.sent} != {FieldState.ABSENT}
 
     @property
     def is_same(self) -> bool:
@@ -72,26 +66,25 @@ class MetadataRow:
 def field_of(model: WireModel | None, name: str) -> Field:
     """Return a field as sent. Null, empty and absent are distinguished."""
     if model is None or name not in model.model_fields_set | (model.model_extra or {}).keys():
-        return Field(Sent.ABSENT)
+        return Field(FieldState.ABSENT)
     value = getattr(model, name)
     if value is None:
-        return Field(Sent.NULL)
-    return Field(Sent.EMPTY, value) if value in ("", [], {}) else Field(Sent.VALUE, value)
+        return Field(FieldState.NULL)
+    return (
+        Field(FieldState.EMPTY, value) if value in ("", [], {}) else Field(FieldState.VALUE, value)
+    )
 
 
-def override_rows(audience: Audience, page: PageItem | None) -> list[OverrideRow]:
-    """Return the three overrides. Only the action URL has a counterpart on the page."""
-    actions = [action for action in page.actions if action.url] if page else []
-    actions.sort(key=lambda action: not page or action.action_id != page.header_action_id)
-    return [
-        OverrideRow(
-            name=to_camel(name),
-            override=field_of(audience, name),
-            page_actions=actions if name == ACTION_URL else [],
-            is_url=name == ACTION_URL,
-        )
-        for name in OVERRIDES
-    ]
+def overrides_of(audience: Audience) -> dict[str, Field]:
+    """Return the overrides that the service returned, by their names on the wire."""
+    fields = {to_camel(name): field_of(audience, name) for name in OVERRIDES}
+    return {name: field for name, field in fields.items() if field.sent != FieldState.ABSENT}
+
+
+def linked_actions(page: PageItem) -> list[Action]:
+    """Return the actions with a URL, the header's action first."""
+    actions = [action for action in page.actions if action.url]
+    return sorted(actions, key=lambda action: action.action_id != page.header_action_id)
 
 
 def metadata_rows(audience: Audience) -> list[MetadataRow]:

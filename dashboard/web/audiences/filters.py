@@ -92,13 +92,24 @@ AGENT = Choice(
 )
 ME = "me"
 """Assignee that means the viewer, so that a team's view works for everyone."""
+USER = "@"
+"""Comes before a username, as there may be users named "me" and "none"."""
+
+
+def _existing_users(values: list[str]) -> set[str]:
+    names = [value.removeprefix(USER) for value in values if value.startswith(USER)]
+    return {f"{USER}{name}" for name in existing_values(User, "username", names)}
+
+
 ASSIGNEE = Choice(
     "assignee",
     "Assignee",
     several=True,
     values=(ME, NOT_GIVEN),
-    find=partial(existing_values, User, "username"),
-    label_of=lambda value: {ME: "You", NOT_GIVEN: "Unassigned"}.get(value, value),
+    find=_existing_users,
+    label_of=lambda value: (
+        {ME: "You", NOT_GIVEN: "Unassigned"}.get(value) or value.removeprefix(USER)
+    ),
     icon="person",
 )
 AUDIENCES = ListDefinition(
@@ -149,14 +160,16 @@ AUDIENCES = ListDefinition(
 
 
 def filters_of(state: ListState) -> AudienceFilters:
-    viewer_name = state.viewer_name or ME
+    names = {ME: state.viewer_name or ME, NOT_GIVEN: ""}
     return AudienceFilters(
         words=state.words,
         pages=state.values(PAGE),
         live=state.values(LIVE_STATUS),
         statuses=state.values(LATEST_STATUS),
         agents=state.values(AGENT),
-        assignees=tuple(viewer_name if name == ME else name for name in state.values(ASSIGNEE)),
+        assignees=tuple(
+            names.get(value, value.removeprefix(USER)) for value in state.values(ASSIGNEE)
+        ),
     )
 
 

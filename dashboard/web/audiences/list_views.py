@@ -15,7 +15,6 @@ from dashboard.web.audiences.listing import (
     list_context,
     matching_audiences,
     read_in_progress,
-    rows_left,
 )
 from dashboard.web.audiences.loading import LoadStep, load_next_batch
 from dashboard.web.audiences.moment import EXPORT, exported_publications, moment_list
@@ -87,11 +86,11 @@ def audience_load(request: Request) -> HttpResponse:
 def _context(request: Request, state: ListState) -> dict[str, Any]:
     find = search_param(request.GET, "find")
     options = page_filter(state, find) if find or state.values(PAGE) else []
-    context = list_context(state)
-    left = rows_left(request, context["rows"].items)
-    if is_moving(request) and read_in_progress([*context["rows"].items, *left]):
-        context = list_context(state)
-        left = rows_left(request, context["rows"].items)
+    context = list_context(request, state)
+    rows = [*context["listed"].values(), *context["left"]]
+    if is_moving(request) and read_in_progress(rows):
+        context = list_context(request, state)
+        rows = [*context["listed"].values(), *context["left"]]
     return context | {
         "here": "audiences",
         "state": state,
@@ -102,8 +101,7 @@ def _context(request: Request, state: ListState) -> dict[str, Any]:
         "options": filter_options(state, context["tally"]),
         "page_options": options,
         "page_names": {option.page_id: option.name for option in options},
-        "left": left,
-        "is_moving": any_moving([*context["rows"].items, *left]),
+        "is_moving": any_moving(rows),
         "step": LoadStep.from_params(request.GET),
         "max_selected": MAX_ITEMS,
         "are_added": False,

@@ -8,8 +8,9 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import unquote
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.http import QueryDict
@@ -46,13 +47,15 @@ from dashboard.web.audiences.table import (
 )
 from dashboard.web.lists.state import ListState
 from dashboard.web.lists.window import Window
-from dashboard.web.ui.htmx import Request
+from dashboard.web.ui.htmx import TOPICS, Request, keys_on_screen
 from dashboard.web.ui.query_params import rows_gone
 from dashboard.webhooks.hints import followed_pages
 
 FAILED = (Outcome.REJECTED, Outcome.UNKNOWN)
 MAX_PAGES = 3
 """Maximum number of pages that one request reads. Source: our choice."""
+RENDERED = timedelta(hours=1)
+"""How long each refresh renders a published row: it may say who published it. Our choice."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,8 +79,8 @@ class ListedAudience(AudienceRow):
         return self.publish if self.newer and self.last_publish in FAILED else None
 
 
-def rows_of(state: ListState, tally: AudienceTally) -> Window[ListedAudience]:
-    """Return a window of the matching audiences. Makes three queries."""
+def records_of(state: ListState, tally: AudienceTally) -> Window[ListedColumns]:
+    """Return a window of the matching audiences. Makes one query."""
     filters = filters_of(state)
     total = tally.total(filters)
     records = list_audiences(
@@ -90,7 +93,27 @@ def rows_of(state: ListState, tally: AudienceTally) -> Window[ListedAudience]:
     )
     end = state.start + len(records)
     next_url = state.url_from(end) if records and end < total else ""
-    return Window(listed_audiences(records), total, state.start, next_url)
+    return Window(records, total, state.start, next_url)
+
+
+def unchanged_audiences(request: Request, records: Iterable[ListedColumns]) -> set[int]:
+    """Return the primary keys of the rows that an open list already shows correctly.
+
+    They are sent without content: building and rendering all rows is most of the cost of a refresh.
+    """
+    changed = set(request.headers.get(TOPICS, "").split())
+    # A topic without ids, or of another kind, may be about any row.
+    if not changed or not all(name.startswith(("page:", "audience:")) for name in changed):
+        return set()
+    on_screen, rendered_since = set(keys_on_screen(request, "audience-")), clock.now() - RENDERED
+    ids = {tuple(map(unquote, name.split(":")[1:])) for name in changed}
+    return {
+        record.pk
+        for record in records
+        if str(record.pk) in on_screen
+        and not (record.live_since and record.live_since > rendered_since)
+        and ids.isdisjoint([(record.page_id,), (record.page_id, record.audience_id)])
+    }
 
 
 def listed_audiences(records: Sequence[ListedColumns]) -> list[ListedAudience]:
@@ -146,16 +169,25 @@ def read_in_progress(rows: Iterable[ListedAudience]) -> bool:
     return bool(due)
 
 
-def rows_left(request: Request, rows: Iterable[ListedAudience]) -> list[ListedAudience]:
+def rows_left(request: Request, records: Iterable[ListedColumns]) -> list[ListedAudience]:
     """Return the audiences that an open page shows but the list no longer contains."""
-    gone = rows_gone(request, "audience-", [row.pk for row in rows])
+    gone = rows_gone(request, "audience-", [record.pk for record in records])
     return listed_audiences(audiences_by_key(gone)) if gone else []
 
 
-def list_context(state: ListState) -> dict[str, Any]:
+def list_context(request: Request, state: ListState) -> dict[str, Any]:
     """Return the rows, the tally and the coverage of the list. Makes five queries."""
     tally = tally_audiences(filters_of(state))
-    return {"tally": tally, "rows": rows_of(state, tally), "coverage": audience_coverage()}
+    rows = records_of(state, tally)
+    unchanged = unchanged_audiences(request, rows.items)
+    changed = [record for record in rows.items if record.pk not in unchanged]
+    return {
+        "tally": tally,
+        "rows": rows,
+        "listed": {row.pk: row for row in listed_audiences(changed)},
+        "left": rows_left(request, rows.items),
+        "coverage": audience_coverage(),
+    }
 
 
 def exported_audiences(state: ListState) -> Iterator[ExportedAudience | str]:

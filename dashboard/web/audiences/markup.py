@@ -21,13 +21,8 @@ LIVE_STATUSES: dict[str, tuple[str, str, str]] = {
     LiveStatus.ROLLED_BACK: VersionState.ROLLED_BACK.badge,
     LiveStatus.REJECTED: ("Rejected", "st-rejected", "warn"),
     LiveStatus.REJECTED_FIRST: ("Rejected", "st-rejected", "warn"),
-}
-FLAG_LABELS = {
-    "live": "Live",
-    "not-live": "Not live",
-    "changed": "Unpublished changes",
-    "rolled-back": "Rolled back",
-    "in-flight": "In progress",
+    # A flag of pages and of their tables.
+    "in-flight": OperationState.IN_PROGRESS.badge,
 }
 AGENTS = {"yes": "Yes", "no": "No"}
 
@@ -52,10 +47,6 @@ def version_status_label(status: str) -> str:
 
 def latest_status_label(status: str) -> str:
     return "No version" if status == NOT_GIVEN else version_status_label(status)
-
-
-def flag_label(value: str) -> str:
-    return FLAG_LABELS[value]
 
 
 def agent_label(value: str) -> str:

@@ -154,7 +154,7 @@ class AudienceHead(AudienceState):
 
     @property
     def page_name(self) -> str:
-        return self.page.name if self.page else self.page_id
+        return (self.page.name if self.page else "") or self.page_id
 
     @cached_property
     def publications(self) -> list[Publication]:

@@ -20,7 +20,7 @@ from dashboard.ledger.queries.operations import publishes_of_page
 from dashboard.ledger.queries.pages import AUDIENCE_FLAGS, NOT_GIVEN, is_page_archived
 from dashboard.releases.planning import planned_publishes
 from dashboard.texts import fold
-from dashboard.web.audiences.markup import flag_label, latest_status_label
+from dashboard.web.audiences.markup import latest_status_label, live_status_label
 from dashboard.web.audiences.state import AudienceState
 from dashboard.web.lists.columns import Column, Columns
 from dashboard.web.lists.definition import ListDefinition
@@ -138,7 +138,11 @@ STATUS = Choice(
     all_label="All statuses",
 )
 FLAG = Choice(
-    "flag", "Live status", values=[*AUDIENCE_FLAGS], label_of=flag_label, all_label="Live status"
+    "flag",
+    "Live status",
+    values=[*AUDIENCE_FLAGS],
+    label_of=live_status_label,
+    all_label="Live status",
 )
 AUDIENCES_OF_PAGE = ListDefinition(
     search=SEARCH,

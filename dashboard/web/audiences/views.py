@@ -13,7 +13,7 @@ from dashboard.ledger.queries.audiences import audience_last_known
 from dashboard.ledger.queries.pages import page_last_known
 from dashboard.service.client import publishing_client, run_concurrently
 from dashboard.service.reading import poll_audience, poll_audiences, read_audience, read_page
-from dashboard.web.audiences.fields import Sent, metadata_rows, not_returned, override_rows
+from dashboard.web.audiences.fields import linked_actions, metadata_rows, not_returned, overrides_of
 from dashboard.web.audiences.live import live_view
 from dashboard.web.audiences.moment import live_at
 from dashboard.web.audiences.progress import version_in_progress
@@ -58,14 +58,14 @@ def audience_detail(request: Request, page_id: str, audience_id: str) -> HttpRes
 def audience_context(head: AudienceHead) -> dict[str, Any]:
     """Return the context of `audiences/detail.html` without `reading`."""
     page = head.page.page if head.page else None
-    overrides, rows = override_rows(head.audience, page), metadata_rows(head.audience)
+    rows = metadata_rows(head.audience)
     return {
         "here": "pages",
         "tab": "overview",
         "head": head,
         "audience": head.audience,
-        "overrides": [row for row in overrides if row.override.sent != Sent.ABSENT],
-        "has_page": page is not None,
+        "overrides": overrides_of(head.audience),
+        "page_actions": linked_actions(page) if page else None,
         "metadata_view": "set",
         "metadata": {
             "set": [row for row in rows if row.is_set],

@@ -55,7 +55,7 @@ def test_an_archived_audience_offers_no_publish_and_says_why(
     page = get(as_publisher, name)
     assert "/publish/" not in page
     message = {"audience": "This audience", "page": "This audience’s page"}[archived]
-    is_shown = f"{message} is archived, so it can’t be published." in text(page)
+    is_shown = f"{message} is archived, so publishing isn’t offered here." in text(page)
     assert is_shown is (name != "version-compare")
 
 

@@ -52,6 +52,19 @@ def test_a_row_of_any_page_needs_no_call(as_viewer: Client, fake_service: FakeSe
     assert fake_service.sent == []
 
 
+@pytest.mark.parametrize("blank", ["   ", "\u200b\ufeff\u2060", "\u3164", "\u202e"])
+def test_a_name_with_nothing_to_see_is_no_name(as_viewer: Client, blank: str) -> None:
+    seed_pages(wire.page(name=blank))
+    seed_audiences(
+        named(1, blank, customName=None, computedName="Acme"),
+        named(2, blank, customName=blank, computedName=blank),
+    )
+    html = html_of(as_viewer, f"{LIST}?sort=name")
+    assert names_in(html) == ["aud_2", "Acme"]
+    row = text(html.split('<tr role="row" id="audience-')[1].split("</tr>")[0])
+    assert "aud_2 page_1" in row
+
+
 @pytest.mark.parametrize(
     ("audience", "words"),
     [

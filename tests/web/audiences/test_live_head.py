@@ -17,13 +17,13 @@ from dashboard.embedded_api.models import Version
 from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.models.publications import PublicationReason
-from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState
+from dashboard.releases.models import Release, ReleaseState
 from tests.support import wire
 from tests.support.embedded_api_factories import make_audience, make_live_version, make_version
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, text
 from tests.support.one_audience import get, serve
-from tests.support.seeding import seed_publication
+from tests.support.seeding import seed_item, seed_publication
 
 pytestmark = pytest.mark.django_db
 
@@ -118,15 +118,7 @@ def test_a_version_waiting_for_approval_links_its_request(
         state=ReleaseState.WAITING_FOR_APPROVAL,
         created_at=timezone.now(),
     )
-    ReleaseItem.objects.create(
-        release=release,
-        position=1,
-        page_id="page_1",
-        audience_id="aud_1",
-        version_id="ver_2",
-        version_number=2,
-        state=ItemState.WAITING,
-    )
+    seed_item(release, 1, version_id="ver_2")
     serve(fake_service, wire.audience())
     html = head_html(as_publisher)
     assert headings(html)[1] == "Waiting for approval: version 2"

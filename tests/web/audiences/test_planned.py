@@ -4,15 +4,15 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseState, WorkerHeartbeat
+from dashboard.releases.models import ItemState, Release, ReleaseState, WorkerHeartbeat
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, response_text
 from tests.support.many_audiences import ManyAudiences
+from tests.support.queries import queries_of
+from tests.support.seeding import seed_item
 
 pytestmark = pytest.mark.django_db
 AUDIENCE = "/pages/page_1/audiences/aud_1/"
@@ -38,15 +38,7 @@ def planned(
         owner=user,
         due_at=now + timedelta(hours=3) if state == ReleaseState.SCHEDULED else None,
     )
-    ReleaseItem.objects.create(
-        release=release,
-        position=1,
-        page_id="page_1",
-        audience_id=audience_id,
-        version_id=f"ver_{audience_id}_2",
-        version_number=2,
-        version_body="{}",
-    )
+    seed_item(release, 1, audience_id=audience_id, version_id=f"ver_{audience_id}_2")
     return release
 
 
@@ -102,9 +94,8 @@ def test_an_audience_says_that_no_worker_runs_its_schedule(as_viewer: Client, pa
 
 def test_marks_take_one_query_for_any_number_of_rows(as_viewer: Client, paula: User) -> None:
     def queries() -> list[str]:
-        with CaptureQueriesContext(connection) as queries:
-            as_viewer.get(PAGE)
-        return [item["sql"] for item in queries if "releases_releaseitem" in item["sql"]]
+        sqls = queries_of(lambda: as_viewer.get(PAGE))
+        return [sql for sql in sqls if "releases_releaseitem" in sql]
 
     assert len(queries()) == 1
     for number in (1, 2, 3):
