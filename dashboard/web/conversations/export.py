@@ -1,5 +1,6 @@
 """Exports of a conversation with its verdicts and comments, which Pressroom records."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -80,7 +81,7 @@ def to_markdown(
     for comment in comments:
         thread = comment.thread
         blocks.append(
-            f"{comment.author_name} on {thread.kind} {_one_line(thread.object_id)}, "
+            f"{_one_line(comment.author_name)} on {thread.kind} {_one_line(thread.object_id)}, "
             f"{timezone.localtime(comment.created_at):%Y-%m-%d %H:%M:%S %Z}"
         )
         blocks.append(_quoted(comment.body))
@@ -89,11 +90,9 @@ def to_markdown(
 
 def _verdict(judged: JudgedChange) -> Iterator[str]:
     if verdict := judged.verdict:
-        note = f": {_one_line(verdict.note)}" if verdict.note else ""
+        note = f": {_one_line(verdict.note).removesuffix('.')}" if verdict.note else ""
         old = " Its text has changed since." if judged.is_old else ""
-        yield f"{verdict.get_verdict_display()} by {verdict.user_name}{note}.{old}".replace(
-            "..", "."
-        )
+        yield f"{verdict.get_verdict_display()} by {_one_line(verdict.user_name)}{note}.{old}"
 
 
 def _message(message: ThreadMessage) -> Iterator[str]:
@@ -153,4 +152,5 @@ def _fenced(text: str, language: str = "") -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    """Return a name in one line, with no link, picture, code or HTML."""
+    return re.sub(r"[\\`<\[]", r"\\\g<0>", " ".join(text.split()))

@@ -1,7 +1,7 @@
 """The thread of a conversation: its messages, their content parts and times."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
 from enum import StrEnum
@@ -194,17 +194,13 @@ class ConversationThread:
     line: PublishedLine
 
     @property
-    def published_number(self) -> int | None:
-        return self.line.number
-
-    @property
     def published_elsewhere(self) -> bool:
         named = self.conversation.conversation.published_message_id
-        return bool(named) and self.published_number is None
+        return bool(named) and self.line.number is None
 
     @property
     def after_line(self) -> list[ThreadMessage]:
-        return self.messages[self.published_number :] if self.published_number else []
+        return self.messages[self.line.number :] if self.line.number else []
 
     @property
     def changes_after_line(self) -> int:
@@ -332,7 +328,15 @@ def _messages(
         day = timezone.localdate(moment) if moment else None
         idle = moment - before if moment and before else None
         in_message = below(unreadable.get(number - 1, ()), "messages", number - 1)
-        calls = _calls(message, in_message, place=f"m{number}")
+        calls = [
+            ThreadCall(
+                index,
+                call,
+                place=f"m{number}-{index}",
+                unreadable=below(in_message, "toolCalls", index - 1),
+            )
+            for index, call in enumerate(message.tool_calls or [], start=1)
+        ]
         call_texts = CallTexts(calls) if message.changes else NO_CALLS
         yield ThreadMessage(
             number=number,
@@ -359,20 +363,6 @@ def _messages(
             unreadable=in_message,
         )
         before = moment or before
-
-
-def _calls(
-    message: Message, unreadable: Sequence[UnreadableValue], *, place: str
-) -> list[ThreadCall]:
-    return [
-        ThreadCall(
-            index,
-            call,
-            place=f"{place}-{index}",
-            unreadable=below(unreadable, "toolCalls", index - 1),
-        )
-        for index, call in enumerate(message.tool_calls or [], start=1)
-    ]
 
 
 def _sent_at(message: Message) -> datetime | None:

@@ -30,7 +30,7 @@ GONE = {"detail": "No conversation."}
 
 
 @pytest.fixture
-def talk(as_viewer: Client, fake_service: FakeService) -> ConversationPage:
+def page(as_viewer: Client, fake_service: FakeService) -> ConversationPage:
     """The page of a conversation without messages, in a viewer's browser."""
     return ConversationPage(as_viewer, fake_service)
 
@@ -43,8 +43,8 @@ def call(**fields: Any) -> dict[str, Any]:
     return {"id": "call_1", "name": "find_person", "arguments": {"query": "ada"}} | fields
 
 
-def test_a_conversation_shows_messages_calls_and_changes_in_order(talk: ConversationPage) -> None:
-    talk.messages = [
+def test_a_conversation_shows_messages_calls_and_changes_in_order(page: ConversationPage) -> None:
+    page.messages = [
         message(),
         message(
             messageId="msg_2",
@@ -56,7 +56,7 @@ def test_a_conversation_shows_messages_calls_and_changes_in_order(talk: Conversa
         ),
         message(messageId="msg_3", content="And the share that", isInterrupted=True),
     ]
-    html = talk.open().html
+    html = page.open().html
     seen = text(html)
     assert "Agent, message 2 Snapshot" in seen
     assert 'title="Inferred from tool calls, reasoning, changes"' in html
@@ -69,71 +69,71 @@ def test_a_conversation_shows_messages_calls_and_changes_in_order(talk: Conversa
 
 
 def test_a_conversation_of_any_length_takes_two_calls(
-    talk: ConversationPage,
+    page: ConversationPage,
     django_assert_max_num_queries: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stopped(monkeypatch)  # A second later, the audience would be recorded as seen again.
-    talk.messages = [message(messageId=f"m{n}", toolCalls=[call(result=n)]) for n in range(60)]
-    talk.data["pendingChanges"] = [{"changeId": str(n), "newValue": str(n)} for n in range(60)]
-    talk.open()  # records the audience
-    talk.service.sent.clear()
+    page.messages = [message(messageId=f"m{n}", toolCalls=[call(result=n)]) for n in range(60)]
+    page.data["pendingChanges"] = [{"changeId": str(n), "newValue": str(n)} for n in range(60)]
+    page.open()  # records the audience
+    page.service.sent.clear()
     with django_assert_max_num_queries(19):
-        talk.open()
-    assert len(talk.service.sent) == 2
+        page.open()
+    assert len(page.service.sent) == 2
 
 
 def test_a_conversation_leaves_nothing_in_the_database(
-    talk: ConversationPage, django_assert_max_num_queries: Any
+    page: ConversationPage, django_assert_max_num_queries: Any
 ) -> None:
     from django.apps import apps
 
-    talk.messages = [message(content="A secret of Marisol's", reasoning="Hers")]
-    talk.data["context"] = {"currentMetaTitle": "Marisol's title"}
-    talk.open()
+    page.messages = [message(content="A secret of Marisol's", reasoning="Hers")]
+    page.data["context"] = {"currentMetaTitle": "Marisol's title"}
+    page.open()
     for model in apps.get_models():
         assert "Marisol" not in str(list(model._base_manager.values_list())), model
 
 
-def test_an_empty_conversation_has_an_empty_state(talk: ConversationPage) -> None:
-    assert "This conversation has no messages yet." in talk.open().text
+def test_an_empty_conversation_has_an_empty_state(page: ConversationPage) -> None:
+    assert "This conversation has no messages yet." in page.open().text
 
 
-def test_an_audience_without_conversation_shows_its_name(talk: ConversationPage) -> None:
-    talk.fail(404, json=GONE)
-    seen = talk.open().text
+def test_an_audience_without_conversation_shows_its_name(page: ConversationPage) -> None:
+    page.fail(404, json=GONE)
+    seen = page.open().text
     assert "No conversation" in seen
     assert "The service lists this audience but has no conversation for it. " in seen
     assert "404: No conversation." in seen
     assert "Brightwater Foods" in seen
 
 
-def test_an_unlisted_audience_is_not_reported_as_listed(talk: ConversationPage) -> None:
-    seed_audiences(*talk.audiences)
-    talk.audiences = []
-    talk.fail(404, json=GONE)
-    seen = talk.open().text
+def test_an_unlisted_audience_is_not_reported_as_listed(page: ConversationPage) -> None:
+    seed_audiences(*page.audiences)
+    page.audiences = []
+    page.fail(404, json=GONE)
+    seen = page.open().text
     assert "The service returned neither this audience nor a conversation for it." in seen
     assert "lists this audience" not in seen
 
 
-def test_a_deleted_conversation_is_reported(talk: ConversationPage) -> None:
-    talk.fail(410, json=GONE)
-    seen = talk.open(status=410).text
+def test_a_deleted_conversation_is_reported(page: ConversationPage) -> None:
+    page.fail(410, json=GONE)
+    seen = page.open(status=410).text
     assert "Conversation no longer exists" in seen
     assert "starts when someone works" not in seen
     assert "410: No conversation." in seen
 
 
-def test_a_conversation_of_an_unlisted_audience_is_shown(talk: ConversationPage) -> None:
-    talk.audiences = []
-    talk.messages = [message()]
-    assert "Write the context." in talk.open().text
+def test_a_conversation_of_an_unlisted_audience_is_shown(page: ConversationPage) -> None:
+    page.audiences = []
+    page.messages = [message()]
+    assert "Write the context." in page.open().text
 
 
-def test_neither_audience_nor_conversation_is_a_404(talk: ConversationPage) -> None:
-    talk.service.answers(404, json={"detail": "Nothing"})
-    talk.open(status=404)
+def test_neither_audience_nor_conversation_is_a_404(page: ConversationPage) -> None:
+    page.service.answers(404, json={"detail": "Nothing"})
+    page.open(status=404)
 
 
 @pytest.mark.parametrize(
@@ -146,10 +146,10 @@ def test_neither_audience_nor_conversation_is_a_404(talk: ConversationPage) -> N
     ],
 )
 def test_a_conversation_that_fails_still_shows_its_audience(
-    talk: ConversationPage, status: int, body: str, sentence: str
+    page: ConversationPage, status: int, body: str, sentence: str
 ) -> None:
-    talk.fail(status, text=body)
-    seen = talk.open(status=502).text
+    page.fail(status, text=body)
+    seen = page.open(status=502).text
     assert sentence in seen
     assert "Brightwater Foods" in seen
     assert "Pressroom doesn’t store conversations" in seen
@@ -158,21 +158,21 @@ def test_a_conversation_that_fails_still_shows_its_audience(
 def test_an_outage_shows_the_last_known_audience(
     as_publisher: Client, fake_service: FakeService
 ) -> None:
-    talk = ConversationPage(as_publisher, fake_service).open()
+    page = ConversationPage(as_publisher, fake_service).open()
     fake_service.fails(httpx.ConnectError)
     fake_service.sent.clear()
-    seen = talk.open(status=504).text
+    seen = page.open(status=504).text
     assert "Showing the last known state" in seen
     assert "Brightwater Foods" in seen
     assert "Pressroom doesn’t store conversations" in seen
-    assert 'aria-disabled="true"' in talk.html
+    assert 'aria-disabled="true"' in page.html
     assert {request.url.path for request in fake_service.sent} == {"/v0/pages/page_1/audiences"}
 
 
-def test_a_conversation_of_nulls_and_unknown_fields_is_shown(talk: ConversationPage) -> None:
-    talk.data["conversation"] = {"publishedMessageId": None, "mood": "good"}
-    talk.data["context"] = {}
-    talk.messages = [
+def test_a_conversation_of_nulls_and_unknown_fields_is_shown(page: ConversationPage) -> None:
+    page.data["conversation"] = {"publishedMessageId": None, "mood": "good"}
+    page.data["context"] = {}
+    page.messages = [
         {},
         dict.fromkeys(("messageId", "content", "timestamp", "toolCalls", "changes", "reasoning")),
         message(content=""),
@@ -181,11 +181,11 @@ def test_a_conversation_of_nulls_and_unknown_fields_is_shown(talk: ConversationP
         message(changes=[{}], speaker="someone"),
         message(timestamp=-1e300),
     ]
-    talk.data["pendingChanges"] = [
+    page.data["pendingChanges"] = [
         {},
         {"changeId": None, "previousValue": None, "newValue": "x"},
     ]
-    seen = talk.open().text
+    seen = page.open().text
     assert seen.count("Empty message") == 3
     assert "No result or error." in seen
     assert "Unnamed tool" in seen
@@ -198,46 +198,46 @@ def test_a_conversation_of_nulls_and_unknown_fields_is_shown(talk: ConversationP
     assert "Published position unknown." in seen
 
 
-def test_the_published_line_follows_the_published_message(talk: ConversationPage) -> None:
-    talk.data["conversation"] = {"publishedMessageId": "msg_1"}
-    talk.messages = [message(), message(messageId="msg_2", changes=[{"newValue": "x"}])]
-    talk.messages[1]["timestamp"] = AFTER_LIVE
-    html = talk.open().html
+def test_the_published_line_follows_the_published_message(page: ConversationPage) -> None:
+    page.data["conversation"] = {"publishedMessageId": "msg_1"}
+    page.messages = [message(), message(messageId="msg_2", changes=[{"newValue": "x"}])]
+    page.messages[1]["timestamp"] = AFTER_LIVE
+    html = page.open().html
     assert "1 message and 1 change since the last publish." in text(html)
     assert "up to date" not in text(html)
     assert "Conversation 2 (1 new)" in text(html)
     assert html.index('id="m1"') < html.index('id="published"') < html.index('id="m2"')
 
 
-def test_an_outdated_position_counts_from_the_live_version(talk: ConversationPage) -> None:
-    talk.data["conversation"] = {"publishedMessageId": "msg_1"}
-    talk.messages = [message(), message(messageId="b"), message(messageId="c")]
-    talk.messages[2]["timestamp"] = AFTER_LIVE
-    html = talk.open().html
+def test_an_outdated_position_counts_from_the_live_version(page: ConversationPage) -> None:
+    page.data["conversation"] = {"publishedMessageId": "msg_1"}
+    page.messages = [message(), message(messageId="b"), message(messageId="c")]
+    page.messages[2]["timestamp"] = AFTER_LIVE
+    html = page.open().html
     assert "1 message and 0 changes since version 1 was created, 1 Mar 09:00." in text(html)
     assert "The published position in the service’s data is out of date." in text(html)
     assert html.index('id="m2"') < html.index('id="published"') < html.index('id="m3"')
-    file = talk.get("export/?format=markdown").text
+    file = page.get("export/?format=markdown").text
     assert "*Version 1, which is live, was created here.*" in file
-    assert talk.poll().status == 204
+    assert page.poll().status == 204
 
 
-def test_a_published_position_that_cannot_be_compared_says_so(talk: ConversationPage) -> None:
-    talk.data["conversation"] = {"publishedMessageId": "msg_1"}
-    talk.messages = [message(), message(messageId="b", timestamp=None)]
-    seen = talk.open().text
+def test_a_published_position_that_cannot_be_compared_says_so(page: ConversationPage) -> None:
+    page.data["conversation"] = {"publishedMessageId": "msg_1"}
+    page.messages = [message(), message(messageId="b", timestamp=None)]
+    seen = page.open().text
     assert "since the last publish. Whether this position is up to date is unknown." in seen
 
 
-def test_pending_changes_are_listed_with_their_states(talk: ConversationPage) -> None:
-    talk.data["context"] = {"currentMetaTitle": "Kestrel", "currentMetaKeywords": "cold chain"}
-    talk.messages = [message(changes=[{"changeId": "chg_1"}])]
-    talk.data["pendingChanges"] = [
+def test_pending_changes_are_listed_with_their_states(page: ConversationPage) -> None:
+    page.data["context"] = {"currentMetaTitle": "Kestrel", "currentMetaKeywords": "cold chain"}
+    page.messages = [message(changes=[{"changeId": "chg_1"}])]
+    page.data["pendingChanges"] = [
         {"changeId": "chg_1", "previousValue": "Kestrel", "newValue": "Kestrel Fleet"},
         {"changeId": "chg_2", "previousValue": "reefer", "newValue": "cold chain"},
         {"changeId": "chg_3", "previousValue": "Gone", "newValue": "Never"},
     ]
-    board = talk.open("?pending=moved").html.split('id="pending"')[1].split("</section>")[0]
+    board = page.open("?pending=moved").html.split('id="pending"')[1].split("</section>")[0]
     seen = text("<section " + board)
     assert "Pending changes 3" in seen
     assert "Ready meta title" in seen
@@ -253,12 +253,12 @@ def test_pending_changes_are_listed_with_their_states(talk: ConversationPage) ->
     assert visible_ids == ["moved"]
 
 
-def test_what_is_inferred_is_said_once_for_the_page(talk: ConversationPage) -> None:
+def test_what_is_inferred_is_said_once_for_the_page(page: ConversationPage) -> None:
     past = {"previousValue": "Gone long ago", "newValue": "Replaced since"}
-    talk.data["context"] = {"currentMetaTitle": "Kestrel"}
-    talk.messages = [message(changes=[past, past]), message(messageId="b"), message()]
-    talk.data["pendingChanges"] = [past, past]
-    seen = talk.open().text
+    page.data["context"] = {"currentMetaTitle": "Kestrel"}
+    page.messages = [message(changes=[past, past]), message(messageId="b"), message()]
+    page.data["pendingChanges"] = [past, past]
+    seen = page.open().text
     assert [seen.count(words) for words in ("inferred", "is unknown.", "linked")] == [1, 1, 1]
     assert seen.count("Overwritten since") == 2
     assert seen.count("Original text changed") == 2  # the pending changes conflict
@@ -275,10 +275,10 @@ ODD_MESSAGES: list[dict[str, Any]] = [
 ]
 
 
-def test_odd_values_of_a_conversation_are_shown_as_received(talk: ConversationPage) -> None:
-    talk.messages = [*ODD_MESSAGES, "A message that is text"]
-    talk.data["pendingChanges"] = [{"changeId": "chg_1", "previousValue": {"x": 1}}]
-    html = talk.open().html
+def test_odd_values_of_a_conversation_are_shown_as_received(page: ConversationPage) -> None:
+    page.messages = [*ODD_MESSAGES, "A message that is text"]
+    page.data["pendingChanges"] = [{"changeId": "chg_1", "previousValue": {"x": 1}}]
+    html = page.open().html
     seen = text(html)
     for words in (
         "Arguments depot Halden JSON",  # as the pairs in the text
@@ -293,43 +293,43 @@ def test_odd_values_of_a_conversation_are_shown_as_received(talk: ConversationPa
     ):
         assert words in seen, words
     assert html.count("<strong>there</strong>") == html.count("<strong>again</strong>") == 1
-    exported = talk.get("export/?format=json").json()
-    assert exported["messages"] == talk.messages
-    written = talk.get("export/?format=markdown").text
+    exported = page.get("export/?format=json").json()
+    assert exported["messages"] == page.messages
+    written = page.get("export/?format=markdown").text
     assert "A message that is text" in written
 
 
-def test_errors_keep_the_turn_that_caused_them(talk: ConversationPage) -> None:
-    talk.messages = [
+def test_errors_keep_the_turn_that_caused_them(page: ConversationPage) -> None:
+    page.messages = [
         message(messageId="a"),
         message(messageId="b", content="Ask again."),
         message(messageId="c", reasoning="Hm."),
         message(messageId="d", toolCalls=[call(error="No")]),
         message(messageId="e"),
     ]
-    assert talk.open().visible == ["m1", "m2", "m3", "m4", "m5"]
-    assert talk.open("?show=errors").visible == ["m2", "m4"]
+    assert page.open().visible == ["m1", "m2", "m3", "m4", "m5"]
+    assert page.open("?show=errors").visible == ["m2", "m4"]
 
 
-def test_a_filter_without_a_match_is_reported(talk: ConversationPage) -> None:
-    talk.messages = [message()]
-    html = talk.open("?show=errors").html
+def test_a_filter_without_a_match_is_reported(page: ConversationPage) -> None:
+    page.messages = [message()]
+    html = page.open("?show=errors").html
     assert '<p class="none" id="none-left">No messages match.' in html
-    assert '<p class="none" id="none-left" hidden>' in talk.open().html
+    assert '<p class="none" id="none-left" hidden>' in page.open().html
 
 
-def test_changes_only_are_the_messages_that_made_some(talk: ConversationPage) -> None:
-    talk.messages = [message(), message(messageId="b", changes=[{"newValue": "x"}])]
-    assert talk.open("?show=changes").visible == ["m2"]
+def test_changes_only_are_the_messages_that_made_some(page: ConversationPage) -> None:
+    page.messages = [message(), message(messageId="b", changes=[{"newValue": "x"}])]
+    assert page.open("?show=changes").visible == ["m2"]
 
 
-def test_a_search_opens_folded_calls_with_matches(talk: ConversationPage) -> None:
-    talk.messages = [
+def test_a_search_opens_folded_calls_with_matches(page: ConversationPage) -> None:
+    page.messages = [
         message(content="Reefer or reefer?"),
         message(messageId="b", content="x", toolCalls=[call(result="x" * 9_000 + " REEFER")]),
         message(messageId="c", content="Nothing of it."),
     ]
-    html = talk.open("?q=reefer").html
+    html = page.open("?q=reefer").html
     assert "3 matches for “reefer” in 2 of 3 messages" in text(html)
     assert visible(html) == ["m1", "m2"]
     [fold] = [
@@ -340,10 +340,10 @@ def test_a_search_opens_folded_calls_with_matches(talk: ConversationPage) -> Non
 
 
 @pytest.mark.parametrize("words", ["then reefer alarms", "a & b", "two lines"])
-def test_a_search_ignores_markup(talk: ConversationPage, words: str) -> None:
-    talk.messages = [message(content="Then **reefer** alarms, *a* & b.\nTwo\nlines.")]
-    assert "1 match for" in talk.open(f"?q={quote(words)}").text
-    assert "No matches" in talk.open("?q=**").text
+def test_a_search_ignores_markup(page: ConversationPage, words: str) -> None:
+    page.messages = [message(content="Then **reefer** alarms, *a* & b.\nTwo\nlines.")]
+    assert "1 match for" in page.open(f"?q={quote(words)}").text
+    assert "No matches" in page.open("?q=**").text
 
 
 @pytest.mark.parametrize(
@@ -358,37 +358,37 @@ def test_a_search_ignores_markup(talk: ConversationPage, words: str) -> None:
     ],
 )
 def test_markup_inside_a_word_hides_it_from_no_search(
-    talk: ConversationPage, content: str, words: str
+    page: ConversationPage, content: str, words: str
 ) -> None:
-    talk.messages = [message(content=content, reasoning=content)]
-    assert "2 matches for" in talk.open(f"?q={quote(words)}").text
+    page.messages = [message(content=content, reasoning=content)]
+    assert "2 matches for" in page.open(f"?q={quote(words)}").text
 
 
 @pytest.mark.parametrize("words", ["kuhl", "KÜHLKETTE", "Ku\u0308hl", "strasse"])
-def test_a_search_ignores_case_and_accents(talk: ConversationPage, words: str) -> None:
-    talk.messages = [
+def test_a_search_ignores_case_and_accents(page: ConversationPage, words: str) -> None:
+    page.messages = [
         message(content="Die **Kühl**kette, Weserstraße.", toolCalls=[call(result="KÜHLKETTE")]),
         message(messageId="b", toolCalls=[call(result="STRASSE")]),
         message(messageId="c", content="Nothing of it."),
     ]
-    assert "2 matches for" in talk.open(f"?q={quote(words)}").text
+    assert "2 matches for" in page.open(f"?q={quote(words)}").text
 
 
-def test_a_search_renders_only_what_may_hold_the_words(talk: ConversationPage) -> None:
-    talk.messages = [message(messageId=f"m{n}", content=f"The **{n}th**") for n in range(50)]
+def test_a_search_renders_only_what_may_hold_the_words(page: ConversationPage) -> None:
+    page.messages = [message(messageId=f"m{n}", content=f"The **{n}th**") for n in range(50)]
     with cProfile.Profile() as profile:
-        talk.get("?q=30th", **MATCHES)
+        page.get("?q=30th", **MATCHES)
     calls = {key[2]: row[0] for key, row in pstats.Stats(profile).stats.items()}  # type: ignore[attr-defined]
     assert calls["_markdown_shown"] >= 50
     assert calls["visible_text"] == 1
 
 
-def test_a_search_by_htmx_returns_the_matches_only(talk: ConversationPage) -> None:
-    talk.messages = [
+def test_a_search_by_htmx_returns_the_matches_only(page: ConversationPage) -> None:
+    page.messages = [
         message(content="reefer"),
         message(messageId="b", toolCalls=[call()]),
     ]
-    answer = talk.get("?q=ada", **MATCHES)
+    answer = page.get("?q=ada", **MATCHES)
     [part] = [e for e in elements(answer.text) if e.attributes.get("id") == "matches"]
     assert part.attributes["data-messages"].split() == ["m2"]
     assert part.attributes["data-calls"] == "m2-1"
@@ -396,76 +396,76 @@ def test_a_search_by_htmx_returns_the_matches_only(talk: ConversationPage) -> No
     assert "HX-Target" in answer["Vary"]
 
 
-def test_a_search_without_a_match_is_reported(talk: ConversationPage) -> None:
-    talk.messages = [message()]
-    assert "No matches for “zeppelin” in 1 message," in talk.open("?q=zeppelin").text
-    assert "1 match for “the” in 1 of 1 message " in talk.open("?q=the").text
-    talk.messages = [message(), message(messageId="b")]
-    assert "in 2 messages, including tool calls" in talk.open("?q=zeppelin").text
+def test_a_search_without_a_match_is_reported(page: ConversationPage) -> None:
+    page.messages = [message()]
+    assert "No matches for “zeppelin” in 1 message," in page.open("?q=zeppelin").text
+    assert "1 match for “the” in 1 of 1 message " in page.open("?q=the").text
+    page.messages = [message(), message(messageId="b")]
+    assert "in 2 messages, including tool calls" in page.open("?q=zeppelin").text
 
 
-def test_a_medium_result_loads_when_opened(talk: ConversationPage) -> None:
-    talk.messages = [message(toolCalls=[call(result={"note": "word " * 2_000})])]
-    html = talk.open().html
+def test_a_medium_result_loads_when_opened(page: ConversationPage) -> None:
+    page.messages = [message(toolCalls=[call(result={"note": "word " * 2_000})])]
+    html = page.open().html
     [fold] = [element for element in elements(html, "details") if "hx-get" in element.attributes]
     assert "word " * 40 not in html
-    inside = page_html(talk.client, fold.attributes["hx-get"], "m1-1-in")
+    inside = page_html(page.client, fold.attributes["hx-get"], "m1-1-in")
     assert "word word" in inside
     assert "<html" not in inside
-    assert "call 1 of message 1" in page_text(talk.client, fold.attributes["hx-get"])
+    assert "call 1 of message 1" in page_text(page.client, fold.attributes["hx-get"])
 
 
-def test_a_large_result_shows_head_size_and_download(talk: ConversationPage) -> None:
+def test_a_large_result_shows_head_size_and_download(page: ConversationPage) -> None:
     rows = {"rows": ["<b>row</b>"] * 20_000}
-    talk.messages = [message(messageId="m/1", toolCalls=[call(result=rows)])]
-    html = talk.open("calls/m%252F1/1/").html
+    page.messages = [message(messageId="m/1", toolCalls=[call(result=rows)])]
+    html = page.open("calls/m%252F1/1/").html
     assert re.search(r"Result: start of 25\d\.\d\sKB", text(html))
     assert len(html) < 40_000
     [link] = [
         element for element in elements(html, "a") if "/results/" in element.attributes["href"]
     ]
-    file = talk.client.get(link.attributes["href"])
+    file = page.client.get(link.attributes["href"])
     assert json.loads(file.content) == rows
     assert file["Content-Disposition"] == 'attachment; filename="result-1-1.json"'
     assert file["X-Content-Type-Options"] == "nosniff"
 
 
-def test_a_deep_match_is_shown_with_its_surroundings(talk: ConversationPage) -> None:
+def test_a_deep_match_is_shown_with_its_surroundings(page: ConversationPage) -> None:
     rows = ["Straße"] * 20_000
-    talk.messages = [message(toolCalls=[call(result=[*rows, "a Reefer door", *rows])])]
-    html = talk.open("?q=reefer").html
+    page.messages = [message(toolCalls=[call(result=[*rows, "a Reefer door", *rows])])]
+    html = page.open("?q=reefer").html
     assert "First match" in text(html)
     assert "a Reefer door" in text(html)
-    assert "a Reefer door" in talk.open("calls/msg_1/1/?q=reefer").text
+    assert "a Reefer door" in page.open("calls/msg_1/1/?q=reefer").text
 
 
 @pytest.mark.parametrize(
     "address", ["calls/msg_1/2/", "calls/msg_9/1/", "results/msg_1/0/", "results/@9/1/"]
 )
-def test_a_call_that_is_not_there_is_a_404(talk: ConversationPage, address: str) -> None:
-    talk.messages = [message(toolCalls=[call(result=1)])]
-    assert talk.get(address).status_code == 404
+def test_a_call_that_is_not_there_is_a_404(page: ConversationPage, address: str) -> None:
+    page.messages = [message(toolCalls=[call(result=1)])]
+    assert page.get(address).status_code == 404
 
 
-def test_a_huge_conversation_makes_a_small_page(talk: ConversationPage) -> None:
+def test_a_huge_conversation_makes_a_small_page(page: ConversationPage) -> None:
     large = {"rows": [f"row {n} of a long table" for n in range(1_000)]}
-    talk.messages = [message(messageId=f"m{n}", toolCalls=[call(result=large)]) for n in range(200)]
-    assert len(json.dumps(talk.data)) > 5_000_000
-    assert len(talk.open().html) < 700_000
+    page.messages = [message(messageId=f"m{n}", toolCalls=[call(result=large)]) for n in range(200)]
+    assert len(json.dumps(page.data)) > 5_000_000
+    assert len(page.open().html) < 700_000
 
 
-def test_no_field_renders_hostile_text(talk: ConversationPage, pytestconfig: pytest.Config) -> None:
+def test_no_field_renders_hostile_text(page: ConversationPage, pytestconfig: pytest.Config) -> None:
     # A run takes a third of them.
     payloads = sampled(PAYLOADS, pytestconfig, turn=0, of=3)
-    talk.messages = [hostile_message(payload) for payload in payloads]
-    talk.data["pendingChanges"] = [change for item in talk.messages for change in item["changes"]]
-    talk.data["context"] = dict.fromkeys(
+    page.messages = [hostile_message(payload) for payload in payloads]
+    page.data["pendingChanges"] = [change for item in page.messages for change in item["changes"]]
+    page.data["context"] = dict.fromkeys(
         ("currentSupplementaryContext", "currentMetaTitle", "pageContext"), "\n\n".join(payloads)
     )
-    html = talk.open().html
+    html = page.open().html
     assert len(visible(html)) == len(payloads)
     assert [element for element in elements(html) if not is_ours(element)] == []
-    result = talk.open("?q=alert").html
+    result = page.open("?q=alert").html
     assert [element for element in elements(result) if not is_ours(element)] == []
 
 
@@ -501,23 +501,23 @@ def is_ours(element: Element) -> bool:
     return href.startswith(("/", "../", "#", "?", "mailto:")) or not href
 
 
-def test_an_export_as_json_is_what_the_service_sent(talk: ConversationPage) -> None:
-    talk.messages = [message(mood="unknown field", toolCalls=[call(result=None)])]
-    file = talk.get("export/?format=json")
-    assert json.loads(file.content) == talk.data
+def test_an_export_as_json_is_what_the_service_sent(page: ConversationPage) -> None:
+    page.messages = [message(mood="unknown field", toolCalls=[call(result=None)])]
+    file = page.get("export/?format=json")
+    assert json.loads(file.content) == page.data
     assert file["Content-Disposition"] == 'attachment; filename="conversation.json"'
 
 
 @pytest.mark.parametrize("moment", ["1700000000000", "1700000000000.5", "1e+300", "-1"])
-def test_an_export_writes_a_number_as_the_service_does(talk: ConversationPage, moment: str) -> None:
-    talk.messages = [message(timestamp=json.loads(moment))]
-    file = talk.get("export/?format=json").text
+def test_an_export_writes_a_number_as_the_service_does(page: ConversationPage, moment: str) -> None:
+    page.messages = [message(timestamp=json.loads(moment))]
+    file = page.get("export/?format=json").text
     assert f'"timestamp": {moment},' in file or f'"timestamp": {moment}\n' in file
 
 
-def test_a_markdown_export_stays_inside_its_fences(talk: ConversationPage) -> None:
-    talk.data["conversation"] = {"publishedMessageId": "msg_1"}
-    talk.messages = [
+def test_a_markdown_export_stays_inside_its_fences(page: ConversationPage) -> None:
+    page.data["conversation"] = {"publishedMessageId": "msg_1"}
+    page.messages = [
         message(
             content="# Not a heading\nof ours",
             reasoning="Because.",
@@ -526,7 +526,7 @@ def test_a_markdown_export_stays_inside_its_fences(talk: ConversationPage) -> No
             isInterrupted=True,
         )
     ]
-    file = talk.get("export/?format=markdown")
+    file = page.get("export/?format=markdown")
     written = file.text
     assert file["Content-Type"] == "text/markdown; charset=utf-8"
     assert written.startswith("# Conversation: Brightwater Foods\n\n1 message.\n")
@@ -536,71 +536,78 @@ def test_a_markdown_export_stays_inside_its_fences(talk: ConversationPage) -> No
     assert "*Published up to here.*" in written
 
 
-def test_a_poll_without_news_returns_nothing(talk: ConversationPage) -> None:
-    talk.messages = [message()]
-    assert talk.open().poll().status == 204
+def test_a_name_in_a_markdown_export_is_only_text(page: ConversationPage) -> None:
+    name = "<img src=x> ![x](https://evil.example) `a`\nb"
+    page.messages = [message(toolCalls=[call(name=name)])]
+    written = page.get("export/?format=markdown").text
+    assert r"Tool call: \<img src=x> !\[x](https://evil.example) \`a\` b" in written
 
 
-def test_new_messages_are_added_to_the_thread_and_counted(talk: ConversationPage) -> None:
-    talk.messages = [message()]
-    talk.open()
-    talk.messages = [message(), message(messageId="b", content="Later.")]
-    assert "1 new message." in talk.poll().text
-    assert talk.visible == ["m2"]
-    assert talk.swapped("thread", "beforeend")
-    talk.messages = [*talk.messages, message(messageId="c")]
-    assert "2 new messages." in talk.poll().text
-    assert talk.visible == ["m3"]
+def test_a_poll_without_news_returns_nothing(page: ConversationPage) -> None:
+    page.messages = [message()]
+    assert page.open().poll().status == 204
 
 
-def test_first_messages_bring_their_whole_page(talk: ConversationPage) -> None:
-    places = {element.attributes.get("id") for element in elements(talk.open().html)}
-    assert {"talk", "no-messages"} <= places
-    talk.messages = [message(), message(messageId="b", content="Later.")]
-    assert "2 new messages." in talk.poll().text
-    tools = talk.swapped("talk", "beforebegin")
+def test_new_messages_are_added_to_the_thread_and_counted(page: ConversationPage) -> None:
+    page.messages = [message()]
+    page.open()
+    page.messages = [message(), message(messageId="b", content="Later.")]
+    assert "1 new message." in page.poll().text
+    assert page.visible == ["m2"]
+    assert page.swapped("thread", "beforeend")
+    page.messages = [*page.messages, message(messageId="c")]
+    assert "2 new messages." in page.poll().text
+    assert page.visible == ["m3"]
+
+
+def test_first_messages_bring_their_whole_page(page: ConversationPage) -> None:
+    places = {element.attributes.get("id") for element in elements(page.open().html)}
+    assert {"conversation", "no-messages"} <= places
+    page.messages = [message(), message(messageId="b", content="Later.")]
+    assert "2 new messages." in page.poll().text
+    tools = page.swapped("conversation", "beforebegin")
     [form] = elements(tools, "form")
     assert form.attributes["hx-get"] == URL
     assert "All 2 Errors 0 Changes 0" in text(tools)
-    assert visible(talk.swapped("no-messages", "beforebegin")) == ["m1", "m2"]
-    assert 'hx-swap-oob="delete:#no-messages"' in talk.html
-    talk.messages = [*talk.messages, message(messageId="c")]
-    assert talk.poll().swapped("thread", "beforeend")
+    assert visible(page.swapped("no-messages", "beforebegin")) == ["m1", "m2"]
+    assert 'hx-swap-oob="delete:#no-messages"' in page.html
+    page.messages = [*page.messages, message(messageId="c")]
+    assert page.poll().swapped("thread", "beforeend")
 
 
-def test_new_messages_are_counted_wherever_the_page_counts(talk: ConversationPage) -> None:
-    talk.data["conversation"] = {"publishedMessageId": "msg_1"}
-    talk.messages = [message()]
-    talk.open()
+def test_new_messages_are_counted_wherever_the_page_counts(page: ConversationPage) -> None:
+    page.data["conversation"] = {"publishedMessageId": "msg_1"}
+    page.messages = [message()]
+    page.open()
     new = message(messageId="b", changes=[{"newValue": "x"}], timestamp=AFTER_LIVE)
-    talk.messages = [message(), new]
-    talk.poll("?show=changes&q=a")
-    filters = talk.swapped("filters")
-    assert "Conversation 2 (1 new)" in text(talk.swapped("tabs"))
+    page.messages = [message(), new]
+    page.poll("?show=changes&q=a")
+    filters = page.swapped("filters")
+    assert "Conversation 2 (1 new)" in text(page.swapped("tabs"))
     assert "All 2 Errors 0 Changes 1" in text(filters)
     since = "1 message and 1 change since the last publish."
-    assert since in text(talk.swapped("published-state"))
+    assert since in text(page.swapped("published-state"))
     [chosen] = [e for e in elements(filters, "a") if "aria-current" in e.attributes]
     assert chosen.attributes["data-show"] == "changes"
     assert 'href="?q=a"' in filters
 
 
-def test_changed_messages_are_reported_and_polling_ends(talk: ConversationPage) -> None:
-    talk.messages = [message()]
-    talk.open()
-    talk.messages = [message(content="Rewritten."), message(messageId="b")]
-    html = talk.poll().html
+def test_changed_messages_are_reported_and_polling_ends(page: ConversationPage) -> None:
+    page.messages = [message()]
+    page.open()
+    page.messages = [message(content="Rewritten."), message(messageId="b")]
+    html = page.poll().html
     assert "Messages have changed since you opened this page." in text(html)
     assert visible(html) == []
     assert "data-live-url" not in html
 
 
-def test_the_head_is_the_same_on_every_tab(talk: ConversationPage) -> None:
+def test_the_head_is_the_same_on_every_tab(page: ConversationPage) -> None:
     """Otherwise the tabs below would jump from page to page."""
-    talk.messages = [message()]
-    talk.data["pendingChanges"] = [{"changeId": "chg_1", "newValue": "reefer"}]
+    page.messages = [message()]
+    page.data["pendingChanges"] = [{"changeId": "chg_1", "newValue": "reefer"}]
     tabs = [URL, URL.replace("conversation/", ""), URL.replace("conversation/", "versions/")]
-    pages = [talk.client.get(tab).text for tab in tabs]
+    pages = [page.client.get(tab).text for tab in tabs]
     # On the overview, the buttons are beside the texts.
     heads = {text(html.split('id="head"')[1].split('id="head-tools"')[0]) for html in pages}
     assert len(heads) == 1
@@ -609,47 +616,47 @@ def test_the_head_is_the_same_on_every_tab(talk: ConversationPage) -> None:
     assert [e.attributes["href"] for e in elements(published, "a")] == ["#pending"]
 
 
-def test_the_count_of_pending_changes_is_updated(talk: ConversationPage) -> None:
-    talk.messages = [message()]
-    talk.open()
-    talk.data["pendingChanges"] = [{"changeId": "chg_1", "newValue": "reefer"}]
-    talk.poll()
-    assert "1 pending change" in text(talk.swapped("published-state"))
+def test_the_count_of_pending_changes_is_updated(page: ConversationPage) -> None:
+    page.messages = [message()]
+    page.open()
+    page.data["pendingChanges"] = [{"changeId": "chg_1", "newValue": "reefer"}]
+    page.poll()
+    assert "1 pending change" in text(page.swapped("published-state"))
 
 
-def test_the_current_text_names_the_live_version(talk: ConversationPage) -> None:
-    talk.data["context"]["currentSupplementaryContext"] = "Runs 71 trucks."
-    talk.messages = [message()]
-    assert "version 2, draft" in talk.open().text
+def test_the_current_text_names_the_live_version(page: ConversationPage) -> None:
+    page.data["context"]["currentSupplementaryContext"] = "Runs 71 trucks."
+    page.messages = [message()]
+    assert "version 2, draft" in page.open().text
     second = {"versionId": "ver_2", "versionNumber": 2, "supplementaryContext": "Runs 71 trucks."}
     live = wire.live_version(**second)
     seed_audiences(wire.audience(latestVersion=live, publishedVersion=live))
-    assert "version 2, live" in text(talk.poll().swapped("context"))
+    assert "version 2, live" in text(page.poll().swapped("context"))
 
 
-def test_changed_context_is_rendered_and_announced_once(talk: ConversationPage) -> None:
-    talk.messages = [message()]
-    talk.open()
-    talk.data["pendingChanges"] = [{"changeId": "chg_1", "newValue": "reefer"}]
-    talk.data["context"] = {"currentMetaTitle": "Kestrel"}
-    html = talk.poll().html
+def test_changed_context_is_rendered_and_announced_once(page: ConversationPage) -> None:
+    page.messages = [message()]
+    page.open()
+    page.data["pendingChanges"] = [{"changeId": "chg_1", "newValue": "reefer"}]
+    page.data["context"] = {"currentMetaTitle": "Kestrel"}
+    html = page.poll().html
     assert "Pending changes updated: 1 pending." in text(html)
     assert "Context updated" in text(html)
-    assert "Pending changes 1" in text(talk.swapped("pending"))
-    counted = talk.swapped("published-state").split("</div>")[0]
+    assert "Pending changes 1" in text(page.swapped("pending"))
+    counted = page.swapped("published-state").split("</div>")[0]
     assert text(counted).endswith("1 pending change")
-    assert "Kestrel" in text(talk.swapped("context"))
-    assert talk.poll().status == 204
+    assert "Kestrel" in text(page.swapped("context"))
+    assert page.poll().status == 204
 
 
-def test_pending_changes_rendered_again_stay_filtered(talk: ConversationPage) -> None:
-    talk.open()
-    talk.data["pendingChanges"] = [
+def test_pending_changes_rendered_again_stay_filtered(page: ConversationPage) -> None:
+    page.open()
+    page.data["pendingChanges"] = [
         {"changeId": "chg_1", "previousValue": "Gone", "newValue": "Never"},
         {"changeId": "chg_2", "previousValue": "Kestrel", "newValue": "Heron"},
     ]
-    talk.data["context"] = {"currentMetaTitle": "Kestrel"}
-    html = talk.poll("?pending=moved&q=a").html
+    page.data["context"] = {"currentMetaTitle": "Kestrel"}
+    html = page.poll("?pending=moved&q=a").html
     hidden = [
         element.attributes["data-kinds"]
         for element in elements(html, "div")
@@ -660,28 +667,28 @@ def test_pending_changes_rendered_again_stay_filtered(talk: ConversationPage) ->
     assert 'href="?q=a#pending"' in html
 
 
-def test_a_changed_published_position_is_reported_with_a_link(talk: ConversationPage) -> None:
-    talk.messages = [message()]
-    talk.open()
-    talk.data["conversation"] = {"publishedMessageId": "msg_1"}
-    html = talk.poll().html
+def test_a_changed_published_position_is_reported_with_a_link(page: ConversationPage) -> None:
+    page.messages = [message()]
+    page.open()
+    page.data["conversation"] = {"publishedMessageId": "msg_1"}
+    html = page.poll().html
     assert "The published position changed." in text(html)
-    assert talk.poll().status == 204
+    assert page.poll().status == 204
 
 
-def test_a_failed_poll_is_reported_once_and_recovers(talk: ConversationPage) -> None:
-    talk.open()
-    talk.service.fails(httpx.ConnectError)
-    assert "Couldn’t check for new messages." in talk.poll().text
-    assert talk.poll().status == 204
-    talk.service.answer = talk.respond
-    assert talk.poll().text == ""
+def test_a_failed_poll_is_reported_once_and_recovers(page: ConversationPage) -> None:
+    page.open()
+    page.service.fails(httpx.ConnectError)
+    assert "Couldn’t check for new messages." in page.poll().text
+    assert page.poll().status == 204
+    page.service.answer = page.respond
+    assert page.poll().text == ""
 
 
 @pytest.mark.parametrize("query", ["", "?count=x&since=-1", "?count=99999999999", "?count=5"])
-def test_a_poll_with_an_invalid_query_does_not_fail(talk: ConversationPage, query: str) -> None:
-    talk.messages = [message()]
-    assert talk.get("newer/" + query).status_code == 200
+def test_a_poll_with_an_invalid_query_does_not_fail(page: ConversationPage, query: str) -> None:
+    page.messages = [message()]
+    assert page.get("newer/" + query).status_code == 200
 
 
 def test_the_conversation_requires_a_sign_in(client: Client, db: None) -> None:
@@ -689,9 +696,9 @@ def test_the_conversation_requires_a_sign_in(client: Client, db: None) -> None:
 
 
 def test_publishing_is_offered_to_those_who_may(
-    talk: ConversationPage, as_publisher: Client
+    page: ConversationPage, as_publisher: Client
 ) -> None:
-    assert "/versions/ver_2/publish/" not in talk.open().html
+    assert "/versions/ver_2/publish/" not in page.open().html
     assert "/versions/ver_2/publish/" in page_html(as_publisher, URL)
 
 
@@ -704,7 +711,7 @@ def test_publishing_is_offered_to_those_who_may(
     ],
 )
 def test_the_current_text_says_which_version_it_is(
-    talk: ConversationPage, current: str, named: str
+    page: ConversationPage, current: str, named: str
 ) -> None:
-    talk.data["context"]["currentSupplementaryContext"] = current
-    assert named in talk.open().text
+    page.data["context"]["currentSupplementaryContext"] = current
+    assert named in page.open().text

@@ -181,11 +181,9 @@ def test_a_marker_at_the_end_is_current_without_times() -> None:
 
 def test_a_published_message_that_is_missing_has_no_line() -> None:
     result = thread_of({"messageId": "a"}, conversation={"publishedMessageId": "zz"})
-    assert (result.published_number, result.published_elsewhere, result.after_line) == (
-        None,
-        True,
-        [],
-    )
+    assert result.line.number is None
+    assert result.published_elsewhere
+    assert result.after_line == []
 
 
 def test_messages_without_a_unique_id_are_found_by_number() -> None:
