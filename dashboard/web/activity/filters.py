@@ -3,7 +3,7 @@
 from contextlib import suppress
 from datetime import UTC, date, datetime, time
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from dashboard.contract.wire import MAX_IDENTIFIER_BYTES
@@ -11,7 +11,7 @@ from dashboard.ledger.models import Operation
 from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.queries.operations import find_operations
 from dashboard.ledger.states import OperationState
-from dashboard.releases.models import Release, ReleaseItem
+from dashboard.releases.models import Release
 from dashboard.saved_views.models import ListName
 from dashboard.web.activity.records import EXPORT, of_release
 from dashboard.web.lists.definition import ListDefinition
@@ -62,7 +62,6 @@ def are_grouped(state: ListState) -> bool:
     return not state.is_filtered_besides(SINCE)
 
 
-_BY_PROGRAMS = ReleaseItem.objects.filter(operation=OuterRef("pk"), release__by_program__gt="")
 KIND = choice_among("kind", "Type", OperationKind.choices, all_label="All types")
 OUTCOME = choice_among(
     "outcome",
@@ -79,8 +78,8 @@ RELEASE = Choice("release", "Release", find=_existing_releases)
 """ID of the release that sent the operations."""
 APPROVAL = Choice("approval", "Approval", values=("none",), where=lambda _: ~Q(emergency_reason=""))
 """`none` matches operations that were sent without the approval they needed."""
-BY = Choice("by", "By", values=("machines",), where=lambda _: Q(Exists(_BY_PROGRAMS)))
-"""`machines` matches operations that a token planned."""
+BY = Choice("by", "By", values=("machines",), where=lambda _: Q(by_program__gt=""))
+"""`machines` matches operations that a token published or requested."""
 ACTIVITY = ListDefinition(
     name=ListName.ACTIVITY,
     filters=(KIND, OUTCOME, ACTOR, SINCE, TARGET, RELEASE, APPROVAL, BY),

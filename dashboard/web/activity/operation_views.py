@@ -6,7 +6,13 @@ from django.shortcuts import redirect, render
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET, require_POST
 
-from dashboard.accounts.permissions import CREATE_PAGE, PUBLISH, UPDATE_SUBSCRIPTION, demand, may
+from dashboard.accounts.permissions import (
+    CREATE_PAGE,
+    PUBLISH,
+    UPDATE_SUBSCRIPTION,
+    may,
+    require_permission,
+)
 from dashboard.ledger.models import Operation, Publication
 from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import mark_interrupted_unknown
@@ -110,7 +116,7 @@ def _operation(operation_key: str, *, for_request: Request | None = None) -> Ope
         raise Http404
     operation = for_records(Operation.objects.filter(pk=operation.pk)).get()
     if for_request:
-        demand(for_request, RIGHTS[OperationKind(operation.kind)])
+        require_permission(for_request, RIGHTS[OperationKind(operation.kind)])
     return operation
 
 

@@ -29,7 +29,7 @@ ITEMS = Prefetch(
     ReleaseItem.objects.select_related("release")
     .only(
         *("operation_id", "release__name", "release__has_own_name", "release__created_at"),
-        *("release__note", "release__by_program"),
+        "release__note",
     )
     .order_by("pk"),
 )
@@ -71,11 +71,6 @@ class OperationRecord:
         """The release that sent the operation; the first one if several contain it."""
         items = list(self.operation.release_items.all())
         return items[0].release if items else None
-
-    @property
-    def by(self) -> str:
-        """The token and the program that planned the release; "" if a person did."""
-        return self.release.by_program if self.release else ""
 
     @property
     def last(self) -> Attempt | None:
@@ -232,7 +227,7 @@ EXPORT = (
     Cell("requested at (UTC)", lambda record: _utc(record.operation.requested_at)),
     Cell("completed at (UTC)", lambda record: _utc(record.operation.settled_at)),
     Cell("user", "operation.actor_name"),
-    Cell("by", "by"),
+    Cell("by", "operation.by_program"),
     Cell("target", "operation.target_name"),
     Cell("page ID", "operation.page_id"),
     Cell("audience ID", "operation.audience_id"),

@@ -132,7 +132,8 @@ def outside_list(request: Request) -> HttpResponse:
         "remaining": rest.count() - state.size if is_more else 0,
         "is_continued": last is not None,
     }
-    return render_list(request, "activity/outside.html", context, state=state, added=len(rows))
+    template, parts = "activity/outside.html", ("more", "outside")
+    return render_list(request, template, context, state=state, added=len(rows), parts=parts)
 
 
 @require_GET

@@ -243,6 +243,22 @@ def open_operation(client: Client) -> Region:
     return Region(client, "/activity/k1/", "operation")
 
 
+@pytest.mark.parametrize(
+    ("outcome", "heading"),
+    [
+        (Outcome.ACCEPTED, "Time until live"),
+        (Outcome.UNKNOWN, "Duration"),
+        (Outcome.REJECTED, "Duration"),
+    ],
+)
+def test_only_an_accepted_publish_has_a_time_until_live(
+    as_viewer: Client, paula: User, outcome: Outcome, heading: str
+) -> None:
+    operation(paula, "k1", ending=AttemptResult(outcome))
+    headings = re.findall("<dt>(.*?)</dt>", as_viewer.get("/activity/k1/").text)
+    assert {*headings} & {"Time until live", "Duration"} == {heading}
+
+
 def test_an_operation_is_followed_until_settled(as_viewer: Client, paula: User) -> None:
     sending = operation(paula, "k1", ending=None)
     page = open_operation(as_viewer)

@@ -4,9 +4,7 @@ import re
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from dashboard.ledger.models import Operation
@@ -15,6 +13,8 @@ from dashboard.releases.models import ItemState, Release, ReleaseItem, ReleaseSt
 from tests.support.csv_files import csv_rows
 from tests.support.html import page_text, response_text, text
 from tests.support.live_page import Region
+from tests.support.queries import queries_of
+from tests.support.seeding import seed_item
 
 pytestmark = pytest.mark.django_db
 
@@ -53,16 +53,11 @@ def release(paula: User) -> Release:
     )
     for number in (2, 3, 4):
         is_failed = number == 3
-        ReleaseItem.objects.create(
-            release=release,
-            position=number,
-            page_id="page_1",
-            audience_id=f"aud_{number}",
-            version_id=f"ver_{number}",
-            version_number=2,
+        seed_item(
+            release,
+            number,
             audience_name=f"Audience {number}",
             page_name="Page",
-            version_body="{}",
             state=ItemState.FAILED if is_failed else ItemState.LIVE,
             operation=publish(number, Outcome.REJECTED if is_failed else Outcome.ACCEPTED),
         )
@@ -173,22 +168,10 @@ def test_a_release_of_many_versions_takes_no_more_queries(
     as_viewer: Client, release: Release
 ) -> None:
     def queries() -> int:
-        with CaptureQueriesContext(connection) as queries:
-            list_text(as_viewer)
-        return len(queries)
+        return len(queries_of(lambda: list_text(as_viewer)))
 
     list_text(as_viewer)
     before = queries()
     for number in range(10, 30):
-        ReleaseItem.objects.create(
-            release=release,
-            position=number,
-            page_id="page_1",
-            audience_id=f"aud_{number}",
-            version_id=f"ver_{number}",
-            version_number=2,
-            version_body="{}",
-            state=ItemState.LIVE,
-            operation=publish(number),
-        )
+        seed_item(release, number, state=ItemState.LIVE, operation=publish(number))
     assert queries() == before

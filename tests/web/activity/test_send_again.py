@@ -13,24 +13,10 @@ from tests.support.fake_service import FakeService
 from tests.support.html import elements, response_text, text
 from tests.support.publish_dialog import DIALOG, PublishDialog, form_in
 from tests.support.publishing_service import PublishingService, accepts, answers, fails
-from tests.support.seeding import seed_subscription
 from tests.support.webhook_form import WebhookSwitch
 from tests.support.webhook_service import WebhookService, cut
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def service(fake_service: FakeService) -> PublishingService:
-    """A service with one audience."""
-    fake_service.answer = service = PublishingService()
-    return service
-
-
-@pytest.fixture
-def dialog(as_publisher: Client, service: PublishingService) -> PublishDialog:
-    """The publish dialog of version 2 in Paula's browser."""
-    return PublishDialog(as_publisher, service)
 
 
 # A publish
@@ -51,12 +37,12 @@ def lost(dialog: PublishDialog) -> str:
 
 
 def test_a_retry_over_a_newer_version_needs_its_number(
-    as_publisher: Client, service: PublishingService, lost: str
+    as_publisher: Client, publishing: PublishingService, lost: str
 ) -> None:
     answer = as_publisher.post(f"/activity/{lost}/send-again/")
     page = response_text(answer)
     assert answer.status_code == 422
-    assert lost not in service.keys
+    assert lost not in publishing.keys
     assert "Not sent again. Review the warnings first." in page
     assert "Version 3 is newer." in page
     assert "Type 2 to retry" in page
@@ -64,17 +50,17 @@ def test_a_retry_over_a_newer_version_needs_its_number(
 
 
 def test_the_typed_number_retries_with_the_same_key(
-    as_publisher: Client, service: PublishingService, lost: str
+    as_publisher: Client, publishing: PublishingService, lost: str
 ) -> None:
     again = f"/activity/{lost}/send-again/"
     page = as_publisher.post(again).text
     assert again in [form.attributes.get("action") for form in elements(page, "form")]
     form = form_in(page) | {"from": "publish"}
     wrong = as_publisher.post(again, form | {"number": "3"})
-    assert (wrong.status_code, lost in service.keys) == (422, False)
+    assert (wrong.status_code, lost in publishing.keys) == (422, False)
     right = as_publisher.post(again, form | {"number": "2"})
     assert right.headers["Location"].endswith(f"/publish/progress/?operation={lost}")
-    assert service.keys[-1] == lost
+    assert publishing.keys[-1] == lost
 
 
 def test_htmx_gets_the_confirmation_in_the_dialog(as_publisher: Client, lost: str) -> None:
@@ -85,15 +71,15 @@ def test_htmx_gets_the_confirmation_in_the_dialog(as_publisher: Client, lost: st
 
 
 def test_a_retry_sends_nothing_if_the_publish_proves_done(
-    dialog: PublishDialog, service: PublishingService
+    dialog: PublishDialog, publishing: PublishingService
 ) -> None:
-    service.way = answers(500)
+    publishing.way = answers(500)
     dialog.publish()
-    service.moves_on("published")
+    publishing.moves_on("published")
     dialog.send_again()
     operation = Operation.objects.get()
     assert operation.outcome == Outcome.ACCEPTED
-    assert service.keys == [operation.operation_key]
+    assert publishing.keys == [operation.operation_key]
 
 
 def test_nothing_is_retried_while_nothing_can_be_read(
@@ -108,14 +94,6 @@ def test_nothing_is_retried_while_nothing_can_be_read(
 
 
 # A change of a webhook
-
-
-@pytest.fixture
-def webhooks(fake_service: FakeService) -> WebhookService:
-    """A service with one webhook."""
-    fake_service.answer = service = WebhookService()
-    seed_subscription()
-    return service
 
 
 class CutOff:
