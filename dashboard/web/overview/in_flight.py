@@ -34,7 +34,7 @@ class InFlightVersion:
 
 
 @dataclass(frozen=True)
-class Flights:
+class VersionsInFlight:
     """Versions in progress, split into those within the typical time and those that are late."""
 
     moving: list[InFlightVersion]
@@ -55,7 +55,7 @@ class Flights:
     @property
     def marks(self) -> str:
         """The displayed statuses, as a URL parameter for `changes_since`."""
-        records = [flight.record for flight in self.versions]
+        records = [version.record for version in self.versions]
         return ".".join(f"{record.pk}-{record.latest_status}" for record in records)
 
 
@@ -66,7 +66,7 @@ class PollResult:
     error: APIError | None = None
 
 
-def load_flights(now: datetime, late_after: timedelta) -> Flights:
+def load_versions_in_flight(now: datetime, late_after: timedelta) -> VersionsInFlight:
     """Return the versions in progress. A version that takes longer than `late_after` is late.
 
     Makes at most three queries.
@@ -80,7 +80,7 @@ def load_flights(now: datetime, late_after: timedelta) -> Flights:
     late_count, moving_count = counts["late"], counts["total"] - counts["late"]
     moving = versions.filter(~Q(is_late))[:MAX_MOVING] if moving_count else []
     late = versions.filter(is_late)[:MAX_LATE] if late_count else []
-    return Flights(
+    return VersionsInFlight(
         moving=[_in_flight(record, now) for record in moving],
         late=[_in_flight(record, now) for record in late],
         moving_count=moving_count,
@@ -123,12 +123,12 @@ def changes_since(marks: str) -> tuple[str, ...]:
     )
 
 
-def pages_to_read(flights: Flights) -> list[str]:
+def pages_to_read(in_flight: VersionsInFlight) -> list[str]:
     """Return the pages to read now. Pages whose versions should change soon come first."""
     now = clock.now()
-    old = {f.record.page_id for f in flights.versions if f.record.last_seen_at < now - FRESH}
+    old = {f.record.page_id for f in in_flight.versions if f.record.last_seen_at < now - FRESH}
     due = old - followed_pages(old, now).keys()
-    moving = {f.record.page_id for f in flights.moving if f.record.latest_status != "pending"}
+    moving = {f.record.page_id for f in in_flight.moving if f.record.latest_status != "pending"}
     # In random order, so that a page that can't be read does not block the others.
     shuffled = random.sample(pages := sorted(due), len(pages))
     return sorted(shuffled, key=lambda page_id: page_id not in moving)[:MAX_PAGES_PER_POLL]

@@ -15,8 +15,8 @@ from dashboard.operations.publish_progress import TypicalTimes
 from dashboard.releases.models import Release, ReleaseState
 from dashboard.web.activity.operation_views import RIGHTS
 from dashboard.web.activity.records import record_of
-from dashboard.web.approvals.listing import badge_of, read_news
-from dashboard.web.overview.in_flight import Flights
+from dashboard.web.approvals.listing import badge_of, read_approval_overview
+from dashboard.web.overview.in_flight import VersionsInFlight
 from dashboard.web.releases.summary import (
     ReleaseSummary,
     WorkerStatus,
@@ -94,7 +94,7 @@ def _some(
 
 
 def live_context(
-    request: Request, now: datetime, usual: TypicalTimes | None, flights: Flights
+    request: Request, now: datetime, usual: TypicalTimes | None, in_flight: VersionsInFlight
 ) -> dict[str, Any]:
     """Return the context of the part that is polled while something is in progress."""
     recent = list_recent(MAX_RECENT)
@@ -104,22 +104,22 @@ def live_context(
     page_ids = [operation.page_id for operation in recent]
     return {
         "usual": usual,
-        "flights": flights,
+        "in_flight": in_flight,
         "is_moving": bool(
-            flights.versions
+            in_flight.versions
             or releases.running
             or any(operation.outcome == Outcome.SENDING for operation in recent)
         ),
         "releases": releases,
-        "approvals": read_news(request.user, now),
+        "approvals": read_approval_overview(request.user, now),
         "badge_of": badge_of,
         "page_names": page_names(
-            [*page_ids, *(flight.record.page_id for flight in flights.versions)]
+            [*page_ids, *(version.record.page_id for version in in_flight.versions)]
         ),
         "records": [record_of(operation) for operation in recent],
         "outside_publications": outside[:MAX_OUTSIDE],
         "outside_is_more": len(outside) > MAX_OUTSIDE,
-        "attention_count": attention.count + flights.late_count + releases.held_count,
+        "attention_count": attention.count + in_flight.late_count + releases.held_count,
         "attention": attention,
         "attention_items": [
             (operation, may(request, RIGHTS[OperationKind(operation.kind)]))

@@ -28,7 +28,7 @@ from dashboard.web.overview import summaries as sums
 from dashboard.web.overview.in_flight import (
     PollResult,
     changes_since,
-    load_flights,
+    load_versions_in_flight,
     pages_to_read,
     read_again,
 )
@@ -59,15 +59,15 @@ def _read_last_visit(user: User, now: datetime) -> LastVisit:
 
 @require_GET
 def overview(request: Request) -> HttpResponse:
-    """Show the overview from the ledger; its partial `flight` also reads from the service."""
-    if request.htmx.target == "flight":
-        return _read_flights(request)
+    """Show the overview from the ledger; its partial `in-flight` also reads from the service."""
+    if request.htmx.target == "in-flight":
+        return _read_versions_in_flight(request)
     now = clock.now()
     visit = _read_last_visit(request.user, now)
     since = visit.since or now
     times = recent_queue_times(timezone.localdate(now))
     usual = summarize_times(times)
-    flights = load_flights(now, sums.late_after(usual))
+    in_flight = load_versions_in_flight(now, sums.late_after(usual))
     figures = _figures(request, since, now, times)
     went_live = figures["audiences"].went_live
     context = {
@@ -79,7 +79,7 @@ def overview(request: Request) -> HttpResponse:
         "has_subscriptions": queries.has_subscriptions(),
         "has_embedded_service": settings.EMBEDDED_API,
     }
-    context |= live_context(request, now, usual, flights) | figures
+    context |= live_context(request, now, usual, in_flight) | figures
     return render_partial(request, TEMPLATE, context)
 
 
@@ -91,18 +91,18 @@ def overview_visited(request: Request) -> HttpResponse:
     return HttpResponse(status=204) if request.htmx else redirect("overview")
 
 
-def _read_flights(request: Request) -> HttpResponse:
+def _read_versions_in_flight(request: Request) -> HttpResponse:
     """Read the versions in progress again, and update them on an open page."""
     now = clock.now()
     times = recent_queue_times(timezone.localdate(now))
     usual = summarize_times(times)
-    flights, error = load_flights(now, sums.late_after(usual)), None
-    if page_ids := pages_to_read(flights):
+    in_flight, error = load_versions_in_flight(now, sums.late_after(usual)), None
+    if page_ids := pages_to_read(in_flight):
         error = read_again(page_ids)
-        flights = load_flights(clock.now(), sums.late_after(usual))
-    context = live_context(request, now, usual, flights) | _figures(request, now, now, times)
+        in_flight = load_versions_in_flight(clock.now(), sums.late_after(usual))
+    context = live_context(request, now, usual, in_flight) | _figures(request, now, now, times)
     context["poll_result"] = PollResult(changes_since(request.GET.get("was", "")), error)
-    return render_partial(request, TEMPLATE, context, parts=("flight",))
+    return render_partial(request, TEMPLATE, context, parts=("in-flight",))
 
 
 def _figures(

@@ -61,7 +61,7 @@ def test_the_newest_five_are_one_paragraph(as_viewer: Client) -> None:
 
 def test_a_poll_updates_the_section(as_viewer: Client) -> None:
     seed_publication(3)
-    html = as_viewer.get("/", headers={"HX-Request": "true", "HX-Target": "flight"})
+    html = as_viewer.get("/", headers={"HX-Request": "true", "HX-Target": "in-flight"})
     assert f"{WORDS} Brightwater Foods, version 3" in response_text(html)
 
 

@@ -229,7 +229,7 @@ def test_a_late_version_needs_attention(late: dict[str, Any], as_viewer: Client)
     html = get(as_viewer)
     assert "Needs attention <small>1</small>" in html
     assert "Versions in progress <small>2</small>" in html
-    assert '<a class="lead" href="#flight">2</a>' in html
+    assert '<a class="lead" href="#in-flight">2</a>' in html
     word = str(late["status"]).capitalize()
     assert f"{word} Version 2, Brightwater Foods In progress for" in section(
         html, "Needs attention"
@@ -325,7 +325,7 @@ def test_what_changed_is_announced(as_viewer: Client, fake_service: FakeService)
     seed_audiences(queued())
     age_everything()
     serve(fake_service, queued(status="processing"))
-    page = Region(as_viewer, "/", "flight")
+    page = Region(as_viewer, "/", "in-flight")
     assert page.is_moving
     assert "Processing" in page.refresh().html
     assert "Version 2 of Brightwater Foods: processing." in page.text
@@ -340,8 +340,8 @@ def test_without_a_change_nothing_is_announced(
     seed_audiences(queued())
     age_everything()
     serve(fake_service, queued())
-    page = Region(as_viewer, "/", "flight")
-    assert "flight-announcement" not in page.refresh().html
+    page = Region(as_viewer, "/", "in-flight")
+    assert "in-flight-announcement" not in page.refresh().html
     assert page.is_moving
 
 
@@ -351,7 +351,7 @@ def test_nothing_is_read_once_nothing_is_in_progress(
     seed_audiences(queued())
     age_everything()
     serve(fake_service, wire.audience(latestVersion=wire.live_version(versionId="ver_2")))
-    html = get(as_viewer, target="flight")
+    html = get(as_viewer, target="in-flight")
     assert not is_moving(html)
     assert "No versions in progress." in text(html)
 
@@ -362,7 +362,7 @@ def test_a_failed_read_shows_an_error_and_is_repeated(
     seed_audiences(queued())
     age_everything()
     fake_service.fails(httpx.ConnectError)
-    html = get(as_viewer, target="flight")
+    html = get(as_viewer, target="in-flight")
     assert "Refresh failed." in text(html)
     assert "Brightwater Foods" in html
     assert is_moving(html)
@@ -377,7 +377,7 @@ def test_three_pages_are_read_at_once_moving_versions_first(
     seed_audiences(queued(), page_id="page_8")
     age_everything()
     fake_service.answers(200, json=wire.envelope())
-    get(as_viewer, target="flight")
+    get(as_viewer, target="in-flight")
     assert len(fake_service.sent) == 3
     assert fake_service.sent[0].url.path == "/v0/pages/page_8/audiences"
 
@@ -390,7 +390,7 @@ def test_a_late_version_that_goes_live_needs_no_attention(
     age_everything()
     assert is_moving(get(as_viewer))
     serve(fake_service, wire.audience(latestVersion=wire.live_version(versionId="ver_2")))
-    html = get(as_viewer, target="flight")
+    html = get(as_viewer, target="in-flight")
     assert "Version 2 of Brightwater Foods" not in section(html, "Needs attention")
     assert "Nothing needs attention." in section(html, "Needs attention")
     assert not is_moving(html)
@@ -406,9 +406,9 @@ def test_an_operation_in_progress_is_followed_until_it_completes(
     assert attempt
     seed_pages(wire.page())
     assert is_moving(get(as_viewer))
-    assert "In progress" in section(get(as_viewer, target="flight"), "Recent operations")
+    assert "In progress" in section(get(as_viewer, target="in-flight"), "Recent operations")
     end(attempt, SUCCEEDED)
-    html = get(as_viewer, target="flight")
+    html = get(as_viewer, target="in-flight")
     assert "Accepted" in section(html, "Recent operations")
     assert not is_moving(html)
     assert fake_service.sent == []
@@ -420,7 +420,7 @@ def age_everything() -> None:
 
 
 def is_moving(html: str) -> bool:
-    part = next(e for e in elements(html, "section") if e.attributes.get("id") == "flight")
+    part = next(e for e in elements(html, "section") if e.attributes.get("id") == "in-flight")
     assert "audience" in part.attributes["data-live"].split()
     return "data-moving" in part.attributes
 

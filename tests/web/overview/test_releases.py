@@ -5,22 +5,20 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from dashboard.releases.models import (
     HoldKind,
     ItemState,
     Release,
-    ReleaseItem,
     ReleaseState,
     WorkerHeartbeat,
 )
 from tests.support import wire
 from tests.support.html import elements, response_text, text
-from tests.support.seeding import seed_pages
+from tests.support.queries import queries_of
+from tests.support.seeding import seed_item, seed_pages
 
 pytestmark = pytest.mark.django_db
 
@@ -37,19 +35,9 @@ def release(user: User, state: ReleaseState, *, items: int = 2, **differs: Any) 
         | {"created_by_name": "Paula", "owner": user}
         | differs
     )
-    ReleaseItem.objects.bulk_create(
-        ReleaseItem(
-            release=release,
-            position=number,
-            page_id="page_1",
-            audience_id=f"aud_{number}",
-            version_id=f"ver_{number}",
-            version_number=2,
-            version_body="{}",
-            state=ItemState.LIVE if number == 1 and state == ReleaseState.RUNNING else "waiting",
-        )
-        for number in range(1, items + 1)
-    )
+    for number in range(1, items + 1):
+        is_live = number == 1 and state == ReleaseState.RUNNING
+        seed_item(release, number, state=ItemState.LIVE if is_live else ItemState.WAITING)
     return release
 
 
@@ -118,9 +106,7 @@ def test_many_releases_take_no_more_queries_than_one(as_viewer: Client, paula: U
     due_at = timezone.now() + timedelta(hours=2)
 
     def queries() -> int:
-        with CaptureQueriesContext(connection) as queries:
-            as_viewer.get("/")
-        return len(queries)
+        return len(queries_of(lambda: as_viewer.get("/")))
 
     release(paula, ReleaseState.SCHEDULED, due_at=due_at)
     as_viewer.get("/")
