@@ -89,12 +89,12 @@ def record_read(
 ) -> None:
     """Record that a claimed page was read or is gone. A later event has it read again."""
     is_waiting = When(waiting_since__isnull=False, then=F("not_before"))
-    claim.let_go(Case(is_waiting, default=again_at), read_at=read_at if is_complete else None)
+    claim.release(Case(is_waiting, default=again_at), read_at=read_at if is_complete else None)
 
 
-def put_off(claim: Claim[PageHint], until: datetime, *, is_followed: bool = False) -> None:
+def postpone(claim: Claim[PageHint], until: datetime, *, is_followed: bool = False) -> None:
     waiting_since = claim.row.waiting_since or (None if is_followed else clock.now())
-    claim.let_go(until, waiting_since=waiting_since)
+    claim.release(until, waiting_since=waiting_since)
 
 
 def delete_idle_hints(now: datetime) -> None:

@@ -12,7 +12,7 @@ from dashboard.webhooks.hints import (
     MIN_INTERVAL,
     claim_hints,
     delete_idle_hints,
-    put_off,
+    postpone,
     record_read,
     take_hint,
 )
@@ -116,9 +116,9 @@ def test_another_worker_reads_a_killed_worker_s_page(now: datetime) -> None:
 def test_an_unreadable_hint_is_dropped_after_a_minute(now: datetime) -> None:
     take_hint("page_1", "aud_1", now)
     [hint] = claim(now)
-    put_off(hint, now + MAX_WAIT)
+    postpone(hint, now + MAX_WAIT)
     [hint] = claim(now + MAX_WAIT)
-    put_off(hint, now + MAX_WAIT + SECOND)
+    postpone(hint, now + MAX_WAIT + SECOND)
     assert claim(now + MAX_WAIT + SECOND) == []
     assert PageHint.objects.get().wake_at is None
     assert take_hint("page_1", "aud_1", now + 2 * MAX_WAIT) == READ

@@ -122,11 +122,10 @@ def _show_result(
     result: ExecutionResult,
 ) -> HttpResponse:
     if not isinstance(result.response, WebhookSubscription):
-        extra: dict[str, Any] = {"failed": result.operation, "error": result.error}
         if result.error and result.operation.outcome != Outcome.UNKNOWN:
             form.add_api_error(result.error)
-            return _show(request, reading, form, status=422, **extra)
-        return _show(request, reading, form, status=502, **extra)
+            return _show(request, reading, form, failed=result.operation, status=422)
+        return _show(request, reading, form, failed=result.operation, status=502)
     now = result.response.to_wire()
     differing = [name for name, sent in form.body.items() if now.get(name) != sent]
     if not differing:

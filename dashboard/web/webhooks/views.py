@@ -10,9 +10,9 @@ from django.views.decorators.http import require_http_methods
 from dashboard import clock
 from dashboard.accounts.permissions import UPDATE_SUBSCRIPTION, requires
 from dashboard.client import APIError
-from dashboard.ledger import recording
 from dashboard.ledger.models import SubscriptionRecord
 from dashboard.ledger.queries.subscriptions import delete_subscription, subscription_last_known
+from dashboard.ledger.subscriptions import record_subscription
 from dashboard.service.subscriptions import fetch_subscription, refresh_subscriptions
 from dashboard.web.lists.saved_views import opens_saved_views
 from dashboard.web.lists.state import ListState, open_list
@@ -62,9 +62,7 @@ def subscription_add(request: Request) -> HttpResponse:
         form.add_error("subscription_id", f"Not added. {error}")
         return _show(request, form, status=422)
     label = form.cleaned_data["label"]
-    record = recording.record_subscription(
-        fetched, label=label, added_by=request.user, read_at=read_at
-    )
+    record = record_subscription(fetched, label=label, added_by=request.user, read_at=read_at)
     messages.success(request, f"Added {record}.")
     return redirect("subscription-detail", subscription_id)
 

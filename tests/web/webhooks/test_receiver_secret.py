@@ -12,8 +12,8 @@ from tests.support import wire
 from tests.support.fake_service import FakeService
 from tests.support.html import text
 from tests.support.receiver_page import arrive, switched_on
-from tests.support.seeding import seed_approval
-from tests.support.webhook_form import PAGE, WebhookForm, put_on_list
+from tests.support.seeding import seed_approval, seed_subscription
+from tests.support.webhook_form import PAGE, WebhookForm
 from tests.support.webhook_service import WebhookService, answers, cut
 
 NEW_RULE = {"changed_at": "2026-11-01T10:00Z", "changed_by_name": "ada"}
@@ -31,7 +31,7 @@ def secret(ada: User, fake_service: FakeService) -> str:
         service(request) if request.content else httpx.Response(200, json=wire.envelope())
     )
     service.held = wire.subscription(url=target, proxiedUrl=target)
-    put_on_list(service)
+    seed_subscription(url=target, proxiedUrl=target)
     form = WebhookForm(editor, service)
     arrive(path, {"callback": target}, Host="testserver", Origin=target)
     service.way = answers(422, detail=f"{target}a can't be reached", errors=[])

@@ -5,19 +5,16 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
 from dashboard.contract.webhooks import EventName
 from dashboard.ledger.models import Operation, SubscriptionRecord
 from dashboard.ledger.models.operations import Outcome
-from tests.conftest import logged_in
 from tests.support import wire
 from tests.support.embedded_api_factories import make_subscription
-from tests.support.fake_service import FakeService
 from tests.support.html import elements, response_text, text
-from tests.support.webhook_form import LIVE, PAGE, WebhookForm, fields, put_on_list, sent_body
+from tests.support.webhook_form import LIVE, PAGE, WebhookForm, fields, sent_body
 from tests.support.webhook_service import (
     WebhookService,
     answers,
@@ -33,11 +30,9 @@ NEW = "https://hooks.example/v2"
 
 
 @pytest.fixture
-def form(ada: User, fake_service: FakeService) -> WebhookForm:
+def form(as_administrator: Client, webhooks: WebhookService) -> WebhookForm:
     """The form, in Ada's browser."""
-    fake_service.answer = service = WebhookService()
-    put_on_list(service)
-    return WebhookForm(logged_in(ada), service)
+    return WebhookForm(as_administrator, webhooks)
 
 
 # What is sent
@@ -467,6 +462,18 @@ def test_an_unknown_outcome_is_shown_with_its_operation(form: WebhookForm, way: 
     assert operation.outcome == Outcome.UNKNOWN
     assert reverse("operation-detail", args=[operation.operation_key]) in response.text
     assert fields(response.text)["url"] == NEW
+
+
+def test_a_form_of_unknown_outcome_sent_twice_is_sent_once(form: WebhookForm) -> None:
+    form.service.way = answers(500)
+    data = form.review(url=NEW)
+    first, again = form.post(data), form.post(data)
+    assert len(form.changes) == 1
+    assert again.status_code == 409
+    assert "The service returned 500" in response_text(first)
+    assert "Outcome unknown: the change may have been saved." in response_text(again)
+    assert "This form was already sent; nothing was sent again." in response_text(again)
+    assert fields(again.text)["url"] == NEW
 
 
 def test_a_response_for_another_subscription_is_no_answer(form: WebhookForm) -> None:

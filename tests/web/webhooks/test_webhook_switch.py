@@ -5,20 +5,17 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
 from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.ledger.models import Operation, SubscriptionRecord
 from dashboard.ledger.models.operations import Outcome
-from dashboard.ledger.recording import record_subscription
-from tests.conftest import logged_in
+from dashboard.ledger.subscriptions import record_subscription
 from tests.support import wire
 from tests.support.embedded_api_factories import make_subscription
-from tests.support.fake_service import FakeService
 from tests.support.html import elements, response_text
-from tests.support.webhook_form import PAGE, WebhookSwitch, put_on_list
+from tests.support.webhook_form import PAGE, WebhookSwitch
 from tests.support.webhook_service import (
     WebhookService,
     accepts,
@@ -33,11 +30,9 @@ from tests.support.webhook_service import (
 
 
 @pytest.fixture
-def switch(ada: User, fake_service: FakeService) -> WebhookSwitch:
+def switch(as_administrator: Client, webhooks: WebhookService) -> WebhookSwitch:
     """The switch, in Ada's browser."""
-    fake_service.answer = service = WebhookService()
-    put_on_list(service)
-    return WebhookSwitch(logged_in(ada), service)
+    return WebhookSwitch(as_administrator, webhooks)
 
 
 def aria_checked(html: str) -> str:

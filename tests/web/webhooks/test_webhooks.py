@@ -16,7 +16,7 @@ from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.ledger.models import Attempt, Operation, SubscriptionRecord
 from dashboard.ledger.models.operations import OperationKind
 from dashboard.ledger.operations import AttemptResult, Outcome, Target, begin, end
-from dashboard.ledger.recording import record_subscription
+from dashboard.ledger.subscriptions import record_subscription
 from tests.support import wire
 from tests.support.embedded_api_factories import make_subscription
 from tests.support.fake_service import FakeService
