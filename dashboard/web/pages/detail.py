@@ -17,8 +17,6 @@ from dashboard.previews.findings import page_findings
 from dashboard.service.reading import ReadResult
 from dashboard.web.ui.htmx import Request
 
-_COLOR = re.compile(r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})", re.IGNORECASE)
-
 
 @dataclass(frozen=True)
 class MetadataField:
@@ -38,11 +36,6 @@ class MetadataField:
     def is_link(self) -> bool:
         return self.name.endswith("Url")
 
-    @property
-    def color(self) -> str:
-        is_color = self.name == "themeColor" and _COLOR.fullmatch(str(self.value))
-        return str(self.value) if is_color else ""
-
 
 @dataclass(frozen=True)
 class PageBody:
@@ -51,7 +44,7 @@ class PageBody:
 
     @cached_property
     def actions(self) -> list[Action]:
-        return PageContent.of(self.page).actions_in_order
+        return PageContent(self.page).actions_in_order
 
     @cached_property
     def header_action(self) -> Action | None:
@@ -80,7 +73,7 @@ def page_context(request: Request, reading: ReadResult[PageItem]) -> dict[str, A
         "page": page,
         "body": PageBody(page, curl_command(service, "pages", page.page_id)),
         "tab": "overview",
-        "findings": page_findings(PageContent.of(page)),
+        "findings": page_findings(PageContent(page)),
     }
 
 

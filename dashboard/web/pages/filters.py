@@ -11,7 +11,7 @@ from dashboard.ledger.models import PageRecord
 from dashboard.ledger.queries.pages import AUDIENCE_FLAGS, NOT_GIVEN, Tally, count_flags, find_pages
 from dashboard.ledger.queries.rows import existing_values
 from dashboard.saved_views.models import ListName
-from dashboard.web.audiences.markup import flag_label
+from dashboard.web.audiences.markup import live_status_label
 from dashboard.web.lists.columns import Column, Columns
 from dashboard.web.lists.definition import ListDefinition
 from dashboard.web.lists.filters import SEARCH, Choice, FilterOption
@@ -51,7 +51,7 @@ FLAG = Choice(
     "Audiences",
     several=True,
     values=[*AUDIENCE_FLAGS],
-    label_of=flag_label,
+    label_of=live_status_label,
     icon="audience",
     missing_label="Filter",
 )

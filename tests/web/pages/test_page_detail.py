@@ -10,9 +10,9 @@ from django.test import Client
 
 from dashboard.contract.audiences import Audience
 from dashboard.contract.pages import Page
-from dashboard.ledger import recording
 from dashboard.ledger.models.operations import OperationKind, Outcome
 from dashboard.ledger.operations import AttemptResult, Target, begin, end
+from dashboard.ledger.recording import record_audiences, record_page
 from tests.support import wire
 from tests.support.clock import stopped
 from tests.support.fake_service import Answer, FakeService
@@ -346,8 +346,8 @@ def test_an_unchanged_audience_offers_each_user_their_own_action(
 
 
 def record() -> None:
-    recording.record_page(Page.model_validate(wire.page()))
-    recording.record_audiences("page_1", [Audience.model_validate(wire.audience())])
+    record_page(Page.model_validate(wire.page()))
+    record_audiences("page_1", [Audience.model_validate(wire.audience())])
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,12 @@ from typing import Any
 from django.utils.functional import cached_property
 
 from dashboard.client import APIError, StatusError
+from dashboard.contract.metadata import Metadata
 from dashboard.contract.pages import (
     Action,
     ActionCardWidget,
     FooterLinkGroup,
+    PageItem,
     PageRequest,
     PageType,
 )
@@ -110,14 +112,17 @@ class PageForm:
         """The page as typed, valid or not."""
         wire = wire_from_input(BasicsForm, self._basics)
         metadata = wire_from_input(MetadataForm, self._input.metadata)
-        texts = {name: text for name, text in metadata.items() if text}
-        return PageContent(
-            wire.get("name", ""),
-            [Action.model_validate(row) for row in wire["actions"]],
-            [ActionCardWidget.model_validate(row) for row in wire["actionCardWidgets"]],
-            [FooterLinkGroup.model_validate(row) for row in wire["footerLinks"]],
-            texts,
-        )
+        cards, footer = wire["actionCardWidgets"], wire["footerLinks"]
+        # Keywords and robots are typed as text, but are lists. No preview draws them.
+        texts = {name: metadata[name] for name in metadata.keys() - {"keywords", "robots"}}
+        fields: dict[str, Any] = {
+            "title": wire.get("name", ""),
+            "actions": [Action.model_validate(row) for row in wire["actions"]],
+            "action_card_widgets": [ActionCardWidget.model_validate(row) for row in cards],
+            "footer_links": [FooterLinkGroup.model_validate(row) for row in footer],
+            "metadata": Metadata.model_validate(texts),
+        }
+        return PageContent(PageItem.model_construct(**fields))
 
     @cached_property
     def findings(self) -> list[PageFinding]:
