@@ -18,6 +18,7 @@ from dashboard.saved_views.models import MAX_VIEW_NAME, DefaultView, ListName, S
 MAX_VIEWS = 50
 """Views per list, for each user and for the team. Source: our choice."""
 FULL = f"There are {MAX_VIEWS} views of this list already. Delete one first."
+GONE = "This view was deleted or moved. Reload the page."
 MAX_QUERY = 3000
 """Characters: servers limit a URL to 4,094."""
 DIRECTIONS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
@@ -108,8 +109,13 @@ def edit_view(
 
 @transaction.atomic
 def move_view(view: SavedView, *, is_up: bool) -> None:
-    """Move a view by one place among its owner's, or the team's, views of the same list."""
+    """Move a view by one place among its owner's, or the team's, views of the same list.
+
+    Raises SavedViewError if it was deleted or moved.
+    """
     views = [*SavedView.objects.select_for_update().filter(owner=view.owner)]
+    if view not in views:
+        raise SavedViewError(GONE)
     of_list = [other for other in views if other.list_name == view.list_name]
     place = of_list.index(view) + (-1 if is_up else 1)
     if not 0 <= place < len(of_list):
@@ -135,7 +141,12 @@ def is_team_default(view: SavedView) -> bool:
 
 @transaction.atomic
 def set_default(list_name: str, view: SavedView | None, *, user: User | None) -> None:
-    """Set the default view of a list, or None for the whole list. `user` is None for the team."""
+    """Set the default view of a list, or None for the whole list. `user` is None for the team.
+
+    Raises SavedViewError if the view was deleted or moved.
+    """
+    if view:
+        _lock(view)
     DefaultView.objects.update_or_create(user=user, list_name=list_name, defaults={"view": view})
     _add_to_feed(user.pk if user else None)
 
@@ -190,11 +201,15 @@ def _check_query(query: str) -> None:
         raise SavedViewError("Too many filters to save. Remove some first.")
 
 
+def _lock(view: SavedView) -> None:
+    if not SavedView.objects.select_for_update().filter(pk=view.pk, owner=view.owner).first():
+        raise SavedViewError(GONE)
+
+
 @transaction.atomic
 def _change(view: SavedView, user: User, **columns: Any) -> SavedView:
     """Change only these columns: another user may be changing the others. Raises SavedViewError."""
-    if not SavedView.objects.select_for_update().filter(pk=view.pk, owner=view.owner).exists():
-        raise SavedViewError("This view was deleted or moved. Reload the page.")
+    _lock(view)
     columns |= {"changed_at": clock.now(), "changed_by_name": actor_name(user)}
     for name, value in columns.items():
         setattr(view, name, value)

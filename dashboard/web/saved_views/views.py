@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
-from dashboard.accounts.permissions import CHANGE_TEAM_VIEWS, demand
+from dashboard.accounts.permissions import CHANGE_TEAM_VIEWS, require_permission
 from dashboard.saved_views.models import MAX_VIEW_NAME, ListName, SavedView
 from dashboard.saved_views.queries import find_view
 from dashboard.saved_views.rules import (
@@ -65,7 +65,7 @@ def saved_view_new(request: Request) -> HttpResponse:
         return _show_new(request, fields)
     is_team = fields.get("share") == TEAM
     if is_team and list_name != ListName.PEOPLE:
-        demand(request, CHANGE_TEAM_VIEWS)
+        require_permission(request, CHANGE_TEAM_VIEWS)
     query = LISTS[list_name].saved_query(QueryDict(fields.get("state", "")))
     try:
         view = create_view(
@@ -91,7 +91,7 @@ def saved_view_edit(request: Request, view_id: int) -> HttpResponse:
         return _show_edit(request, view, fields | request.GET.dict())
     is_team = request.POST.get("share", TEAM if view.is_team else "") == TEAM
     if is_team and view.list_name != ListName.PEOPLE:
-        demand(request, CHANGE_TEAM_VIEWS)
+        require_permission(request, CHANGE_TEAM_VIEWS)
     try:
         edit_view(
             view,
@@ -123,7 +123,10 @@ def saved_view_save(request: Request, view_id: int) -> HttpResponse:
 @require_POST
 def saved_view_move(request: Request, view_id: int) -> HttpResponse:
     """Move a view `up` or down by one, among the user's or the team's views of its list."""
-    move_view(_changeable(request, view_id), is_up=request.POST.get("move") == "up")
+    try:
+        move_view(_changeable(request, view_id), is_up=request.POST.get("move") == "up")
+    except SavedViewError as error:
+        messages.error(request, f"Not moved. {error}")
     return redirect("saved-view-list")
 
 
@@ -141,7 +144,11 @@ def saved_view_default(request: Request) -> HttpResponse:
     elif view is None or view.list_name != list_name:
         raise Http404
     else:
-        set_default(list_name, view, user=request.user)
+        try:
+            set_default(list_name, view, user=request.user)
+        except SavedViewError as error:
+            messages.error(request, f"Not saved. {error}")
+            return redirect("saved-view-list")
     messages.success(request, "Default saved.")
     return redirect("saved-view-list")
 
@@ -167,7 +174,7 @@ def _changeable(request: Request, view_id: int) -> SavedView:
     if view is None:
         raise Http404
     if view.is_team:
-        demand(request, CHANGE_TEAM_VIEWS)
+        require_permission(request, CHANGE_TEAM_VIEWS)
     return view
 
 

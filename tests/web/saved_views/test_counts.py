@@ -7,12 +7,12 @@ from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.db import OperationalError, connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from dashboard.saved_views.queries import views_of
 from dashboard.web.saved_views.counts import MAX_COUNTED, count_views
 from tests.support import wire
 from tests.support.operations import operation
+from tests.support.queries import queries_of
 from tests.support.saved_views import SavedViews
 from tests.support.seeding import seed_audiences, seed_pages, seed_subscription, seed_view
 
@@ -20,10 +20,8 @@ pytestmark = pytest.mark.django_db
 
 
 def queries_of_counts(client: Client, url: str) -> list[str]:
-    with CaptureQueriesContext(connection) as queries:
-        client.get(url)
     # The overview's chart is a union of operations and publications.
-    unions = [query["sql"] for query in queries if "UNION ALL" in query["sql"]]
+    unions = [sql for sql in queries_of(lambda: client.get(url)) if "UNION ALL" in sql]
     return [sql for sql in unions if "ledger_publication" not in sql]
 
 
