@@ -16,7 +16,6 @@ from django.db.models.functions import Coalesce, Least
 from dashboard import clock
 from dashboard.contract.audiences import AudienceVersion
 from dashboard.contract.wire import read_date
-from dashboard.ledger import recording
 from dashboard.ledger.models import (
     AudienceRecord,
     Operation,
@@ -29,6 +28,8 @@ from dashboard.ledger.models.operations import OperationKind, Outcome, actor_nam
 from dashboard.ledger.models.publications import PublicationReason
 from dashboard.ledger.queries.audiences import outside_publications, rollback_targets
 from dashboard.ledger.queries.pages import page_names
+from dashboard.ledger.recording import version_record
+from dashboard.ledger.subscriptions import record_subscription
 from dashboard.notifications import receivers
 from dashboard.notifications.kinds import TEAM_KINDS
 from dashboard.notifications.models import (
@@ -81,7 +82,7 @@ def read_first_page() -> None:
 
 def save_seen_versions(seen_versions: Iterable[SeenVersion]) -> None:
     VersionRecord.objects.bulk_create(
-        recording.version_record(page_id, version, first_seen_at=first, last_seen_at=last)
+        version_record(page_id, version, first_seen_at=first, last_seen_at=last)
         for page_id, version, first, last in seen_versions
     )
 
@@ -127,7 +128,7 @@ def add_subscriptions(subscription_ids: list[str], *, added_by: User, now: datet
 
 def add_subscription(label: str, subscription_id: str, *, added_by: User) -> SubscriptionRecord:
     subscription = fetch_subscription(subscription_id)
-    return recording.record_subscription(subscription, label=label, added_by=added_by)
+    return record_subscription(subscription, label=label, added_by=added_by)
 
 
 def add_publications() -> None:

@@ -1,10 +1,10 @@
 """An agent's request that waits for approval, and a token to try the API with."""
 
 from datetime import datetime, timedelta
-from functools import partial
 
 from django.contrib.auth.models import User
 
+from dashboard import clock
 from dashboard.demo.history import TEXTS, at
 from dashboard.ledger.models import AudienceRecord
 from dashboard.ledger.models.objects import LiveStatus
@@ -15,7 +15,6 @@ from dashboard.machine.tokens import Caller, issue, revoke
 from dashboard.releases.models import ReleaseItem
 
 TRIED_NAME = "demo"
-_issue = partial(issue, scopes=["read", "request"], page_ids=None, days=30, is_service=False)
 
 
 def add_agent_request(now: datetime, owner: User) -> None:
@@ -28,9 +27,9 @@ def add_agent_request(now: datetime, owner: User) -> None:
         return
     texts = TEXTS["machine"]
     with at(requested_at):
-        key = "demo-agent"
-        _issue(owner, form_key=key, name=texts["token"], is_agent=True)
-        caller = Caller(MachineToken.objects.get(form_key=key), owner, texts["client"])
+        token = _token(owner, name=texts["token"], is_agent=True)
+        issue(token)
+        caller = Caller(token, owner, texts["client"])
         version = VersionToPlan(
             page_id=record.page_id, audience_id=record.audience_id, version_id=""
         )
@@ -38,8 +37,15 @@ def add_agent_request(now: datetime, owner: User) -> None:
         plans.request(caller, Decide(plan=plan.plan, digest=plan.digest, confirm=plan.confirm))
 
 
-def token_to_try(owner: User, now: datetime) -> str:
+def token_to_try(owner: User) -> str:
     """Return a new token that can read and request. Revokes the token of an earlier start."""
     revoke(MachineToken.objects.filter(owner=owner, name=TRIED_NAME), owner)
-    form_key = f"demo-{now:%Y%m%d%H%M%S%f}"
-    return _issue(owner, form_key=form_key, name=TRIED_NAME, is_agent=False)
+    return issue(_token(owner, name=TRIED_NAME))
+
+
+def _token(owner: User, *, name: str, is_agent: bool = False) -> MachineToken:
+    expires_at = clock.now() + timedelta(days=30)
+    scopes = ["read", "request"]
+    return MachineToken(
+        owner=owner, name=name, scopes=scopes, is_agent=is_agent, expires_at=expires_at
+    )

@@ -1,6 +1,8 @@
 """`manage.py demo`: a ledger as if after weeks of use, and a working first start."""
 
 import os
+import re
+import shlex
 import shutil
 import signal
 import socket
@@ -22,6 +24,7 @@ from django.db import connection
 from django.db.models import F
 
 from config.environment import BASE_DIR
+from dashboard.approvals.models import ApprovalRequest
 from dashboard.demo.load import fill, make_accounts, sample_service, subscribe_receiver
 from dashboard.encryption import decrypt
 from dashboard.ledger.models import (
@@ -158,6 +161,8 @@ def _assert_that_releases_tell_the_same_story() -> None:
     assert waiting.approval
     assert waiting.approval.requested_by_name == "publisher"
     assert waiting.approval.is_open
+    by_agent = ApprovalRequest.objects.get(by_program__contains="(agent)")
+    assert (by_agent.is_open, by_agent.requested_by_name) == (True, "publisher")
     for item in (*held.items.all(), *planned.items.all(), *waiting.items.all()):
         assert item.digest
         assert item.reviewed_at
@@ -223,6 +228,7 @@ def test_a_second_start_keeps_the_data(tmp_path: Path, pytestconfig: pytest.Conf
     before = _operations(tmp_path)
     with demo(tmp_path, **env) as running:
         assert _people(running) == people
+        _assert_that_the_command_for_machines_works(running)
         _assert_that_demo_can_log_in(running)
         fresh = refusal(tmp_path, "--port", str(free_port()), "--fresh")
         assert "Another demo is using this data" in fresh
@@ -250,6 +256,14 @@ def _people(running: Running) -> int:
     key = next(word for word in words if word.startswith("prs_")).rstrip("'")
     answer = httpx.get(f"{running.url}/v0/persons", headers={"x-api-key": key}, timeout=60)
     return int(answer.json()["totalCount"])
+
+
+def _assert_that_the_command_for_machines_works(running: Running) -> None:
+    [line] = re.findall("By machine +(curl .*)", running.log.read_text())
+    _, _, header, url = shlex.split(line)
+    name, _, value = header.partition(": ")
+    response = httpx.get(url, headers={name: value}, timeout=60)
+    assert (response.status_code, bool(response.json()["items"])) == (200, True)
 
 
 def _assert_that_demo_can_log_in(running: Running) -> None:

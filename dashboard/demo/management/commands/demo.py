@@ -62,7 +62,7 @@ class Command(BaseCommand):
             with prepared_database(lambda: _prepare(sample, people, fresh=fresh), fresh=fresh):
                 key = sample.issue_key()
                 subscribe_receiver(sample, address)
-                token = token_to_try(User.objects.get(username="publisher"), clock.now())
+                token = token_to_try(User.objects.get(username="publisher"))
                 ready = READY.format(
                     address=address, accounts=", ".join(GROUPS), key=key, token=token
                 )
