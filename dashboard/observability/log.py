@@ -44,8 +44,8 @@ SAFE_TO_LOG = (
 """
 
 VALID_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
-PROBE_VIEWS = {"health-live", "health-ready", "metrics"}
-"""Views that are polled every few seconds: logged at DEBUG only."""
+POLLED_VIEWS = {"health-live", "health-ready", "metrics", "live", "here"}
+"""Views that probes and open pages request every few seconds: logged at DEBUG only."""
 
 _REQUEST_FIELDS = ("request_id", "person", "machine", "operation_key")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -100,7 +100,7 @@ def _log_request(
         "upstream_ms": round(notes.upstream_ms, 1),
     }
     _logger.log(
-        logging.DEBUG if view in PROBE_VIEWS else logging.INFO,
+        logging.DEBUG if view in POLLED_VIEWS else logging.INFO,
         "%(method)s %(path)s %(status)s %(duration_ms).0f ms, "
         "of which %(upstream_ms).0f ms the service",
         facts,

@@ -206,9 +206,15 @@ def test_a_log_line_names_request_person_and_operation() -> None:
     assert line.endswith(" ERROR dashboard.web [ab12 vera pr-1]: It failed")
 
 
-def test_probes_are_not_logged(client: Client, log: Log) -> None:
-    client.get("/health/live")
+def test_probes_and_polls_are_logged_for_debugging_only(
+    as_viewer: Client, log: Log, caplog: pytest.LogCaptureFixture
+) -> None:
+    for url in ("/health/live", "/live/"):
+        as_viewer.get(url)
     assert log.lines("dashboard.requests") == []
+    caplog.set_level(logging.DEBUG, "dashboard.requests")
+    as_viewer.get("/live/")
+    assert [line["view"] for line in log.lines("dashboard.requests")] == ["live"]
 
 
 def test_concurrent_calls_count_once() -> None:

@@ -18,18 +18,11 @@ from tests.support.fake_service import FakeService
 from tests.support.html import page_html, response_text, text
 from tests.support.publish_dialog import ADDRESS, form_in
 from tests.support.publishing_service import PublishingService
-from tests.support.seeding import seed_subscription
 from tests.support.webhook_service import WebhookService
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
 SAID = "Couldn’t record this data."
-
-
-@pytest.fixture
-def service(fake_service: FakeService) -> PublishingService:
-    fake_service.answer = service = PublishingService()
-    return service
 
 
 @pytest.fixture
@@ -41,7 +34,10 @@ def _full_disk(paula: User, vera: User) -> Iterator[None]:
 @pytest.mark.usefixtures("_full_disk")
 @pytest.mark.parametrize("address", ["/pages/page_1/", "/pages/page_1/audiences/aud_1/", ADDRESS])
 def test_an_unrecorded_page_is_shown_and_says_so(
-    address: str, as_publisher: Client, service: PublishingService, caplog: pytest.LogCaptureFixture
+    address: str,
+    as_publisher: Client,
+    publishing: PublishingService,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     response = as_publisher.get(address)
     assert response.status_code == 200
@@ -52,7 +48,7 @@ def test_an_unrecorded_page_is_shown_and_says_so(
 
 
 def test_a_recorded_page_says_nothing_about_recording(
-    as_publisher: Client, service: PublishingService
+    as_publisher: Client, publishing: PublishingService
 ) -> None:
     assert SAID not in response_text(as_publisher.get("/pages/page_1/"))
 
@@ -66,17 +62,17 @@ def test_the_list_of_pages_is_shown(as_viewer: Client, fake_service: FakeService
 
 
 @pytest.mark.usefixtures("_full_disk")
-def test_a_partial_updates_the_open_page(as_publisher: Client, service: PublishingService) -> None:
+def test_a_partial_updates_the_open_page(
+    as_publisher: Client, publishing: PublishingService
+) -> None:
     headers = {"HX-Request": "true", "HX-Target": "dialogs"}
     html = as_publisher.get(ADDRESS, headers=headers).text
     assert html.count('id="unrecorded" hx-swap-oob="true"') == 1
     assert SAID in text(html)
 
 
-def test_a_subscription_is_shown_as_it_is_now(ada: User, fake_service: FakeService) -> None:
-    fake_service.answer = service = WebhookService()
-    seed_subscription()
-    service.held |= {"url": "https://now.example"}
+def test_a_subscription_is_shown_as_it_is_now(ada: User, webhooks: WebhookService) -> None:
+    webhooks.held |= {"url": "https://now.example"}
     with ledger_cannot_be_written():
         response = logged_in(ada).get("/webhooks/whs_1/")
     assert response.status_code == 200
@@ -85,7 +81,7 @@ def test_a_subscription_is_shown_as_it_is_now(ada: User, fake_service: FakeServi
 
 
 def test_a_publish_that_cannot_be_recorded_is_not_sent(
-    as_publisher: Client, service: PublishingService
+    as_publisher: Client, publishing: PublishingService
 ) -> None:
     form = form_in(page_html(as_publisher, ADDRESS))
     as_publisher.raise_request_exception = False
@@ -93,18 +89,16 @@ def test_a_publish_that_cannot_be_recorded_is_not_sent(
         response = as_publisher.post(ADDRESS, form)
     assert response.status_code == 500
     assert "Nothing was changed at the service." in response_text(response)
-    assert service.keys == []
+    assert publishing.keys == []
     as_publisher.post(ADDRESS, form)
-    assert len(service.keys) == 1
+    assert len(publishing.keys) == 1
 
 
-def test_an_unrecordable_webhook_change_is_not_sent(ada: User, fake_service: FakeService) -> None:
-    fake_service.answer = service = WebhookService()
-    seed_subscription()
+def test_an_unrecordable_webhook_change_is_not_sent(ada: User, webhooks: WebhookService) -> None:
     browser = logged_in(ada)
     browser.raise_request_exception = False
     data = {"active": "off", "confirmed": "1", "operation_key": str(uuid4())}
     with ledger_cannot_be_written():
         response = browser.post("/webhooks/whs_1/active/", data)
     assert "Nothing was changed at the service." in response_text(response)
-    assert service.changes == []
+    assert webhooks.changes == []
