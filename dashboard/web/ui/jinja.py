@@ -141,6 +141,7 @@ GLOBALS: list[Callable[..., Any]] = [
     markup.status_badge,
     markup.status_icon,
     markup.submits,
+    markup.swatch,
     markup.unreadable_mark,
     markup.value_or_none,
 ]

@@ -15,6 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
+from dashboard.texts import is_link
 from dashboard.web.ui.formats import number
 
 MAX_MARKDOWN = 20_000
@@ -23,8 +24,6 @@ MAX_MARKS = 4_000
 """A text with more markup characters (brackets, stars, …) is rendered as plain text."""
 LINK_REL = "noopener noreferrer nofollow"
 
-_LINKABLE = re.compile(r"(?:https?://[^\s/?#]|mailto:[^\s@]+@)[^\s]*", re.IGNORECASE)
-_UNSAFE = re.compile("[\x00-\x20\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\\\\]")
 _SURROGATE = re.compile("[\ud800-\udfff\x00]")
 _MARKS = re.compile(r"[\[\]*_~`<]")
 _TAGS = {
@@ -38,11 +37,8 @@ _TAGS_REMOVED_WITH_CONTENT = {
 
 
 def is_linkable(url: str) -> bool:
-    """Return whether a URL may become a link: an absolute http or https URL, or mailto.
-
-    Spaces, control and direction characters rule it out, because browsers drop some of them.
-    """
-    return not _UNSAFE.search(url) and _LINKABLE.fullmatch(url) is not None
+    """Return whether a URL may become a link: an absolute http or https URL, or mailto."""
+    return is_link(url) and not url.lower().startswith("tel:")
 
 
 def render_markdown(text: str) -> SafeString:

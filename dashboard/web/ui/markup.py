@@ -50,6 +50,7 @@ DASH = SafeString(
     '<span class="visually-hidden">empty</span></span>'
 )
 
+_COLOR = re.compile("#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})|[a-z]+", re.IGNORECASE)
 _SUBMIT = SafeString('"submit"')
 _SUBMIT_IS_OFF = SafeString(
     '"button" aria-disabled="true" aria-describedby="outage"'
@@ -103,11 +104,11 @@ def unreadable_mark(resource: Resource) -> SafeString:
 def status_badge(status: str | None, label: str = "", *, pill: bool = False) -> SafeString:
     """Render the status of a page or subscription, or the state of a version or operation.
 
-    An unknown status is shown under its own name in a neutral tone.
+    An unknown status is shown under its own name, up to 30 characters, in a neutral tone.
     """
     if not status:
         return format_html('<span class="none">{}</span>', "Not given")
-    word, shape, tone = STATUSES.get(status, (status, "st-todo", "plain"))
+    word, shape, tone = STATUSES.get(status, (Truncator(status).chars(30), "st-todo", "plain"))
     return format_html(
         '<span class="badge{}" data-tone="{}">{}{}</span>',
         " pill" if pill else "",
@@ -279,6 +280,16 @@ def safe_link(url: str | None, text: str = "") -> Any:
     if not url or not is_linkable(url):
         return format_html("<bdi>{}</bdi>", label) if label else value_or_none(None)
     return format_html('<a href="{}" rel="{}"><bdi>{}</bdi></a>', url, LINK_REL, label)
+
+
+def swatch(color: object) -> SafeString:
+    """Render a small square in a color: hexadecimal or a name. Other values have none."""
+    if not _COLOR.fullmatch(f"{color}"):
+        return SafeString("")
+    square = (
+        '<svg class="icon" aria-hidden="true"><rect width="100%" height="100%" rx="3" fill="{}"/>'
+    )
+    return format_html(f"{square}</svg>", color)
 
 
 def optional_text(text: str | None) -> SafeString:

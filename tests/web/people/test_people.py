@@ -12,8 +12,8 @@ from django.test import Client
 from dashboard.contract.audiences import Audience
 from dashboard.contract.pages import PageItem
 from dashboard.contract.resource import ListEnvelope
-from dashboard.ledger import recording
 from dashboard.ledger.models import AudienceRecord, Operation, PageRecord
+from dashboard.ledger.recording import record_audiences, record_pages
 from dashboard.web.live.shell_state import shell_state
 from tests.support import wire
 from tests.support.embedded_api_factories import make_person
@@ -391,11 +391,11 @@ def test_a_person_not_on_this_page_has_a_message(people: ServicePage) -> None:
 
 def remember_audience(**differs: Any) -> None:
     audience = Audience.model_validate(wire.audience(**differs))
-    recording.record_audiences(audience.page_id or "page_1", [audience])
+    record_audiences(audience.page_id or "page_1", [audience])
 
 
 def test_a_person_s_audiences_have_their_id(people: ServicePage) -> None:
-    recording.record_pages(ListEnvelope[PageItem].model_validate(wire.envelope(wire.page())))
+    record_pages(ListEnvelope[PageItem].model_validate(wire.envelope(wire.page())))
     remember_audience()
     remember_audience(audienceId="aud_2", effectiveName="Elsewhere", prospectId="prospect_2")
     remember_audience(audienceId="a/3", pageId="page 9", publishedVersion=None)

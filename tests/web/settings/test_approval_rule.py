@@ -13,7 +13,6 @@ from dashboard.releases import decisions
 from dashboard.releases.models import Release, ReleaseState
 from dashboard.releases.reviewing import board_digest
 from dashboard.releases.schedules import parse_moment
-from tests.support.fake_service import FakeService
 from tests.support.html import elements, response_text
 from tests.support.release_service import PublishingAudiences
 from tests.web.approvals.conftest import checked
@@ -28,9 +27,8 @@ def save(client: Client, **fields: str) -> Any:
 
 
 @pytest.fixture
-def scheduled(fake_service: FakeService, paula: User) -> Release:
+def scheduled(service: PublishingAudiences, paula: User) -> Release:
     """Paula's release, scheduled for tomorrow without an approval."""
-    fake_service.answer = service = PublishingAudiences()
     release = checked(service, paula, 1)
     due = timezone.now() + timedelta(days=1)
     moment = parse_moment(f"{due:%Y-%m-%d}", "14:00", "UTC", now=timezone.now())

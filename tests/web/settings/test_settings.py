@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from dashboard.web.live.shell_state import PRESSED_COOKIE, shell_state
+from dashboard.web.live.shell_state import FORM_SENT_COOKIE, shell_state
 from tests.conftest import logged_in
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, page_html, response_text, text
@@ -156,7 +156,7 @@ def test_settings_add_no_query_to_a_request(
     as_viewer: Client, django_assert_num_queries: Any
 ) -> None:
     as_viewer.post(SETTINGS, CHOSEN)
-    as_viewer.cookies.pop(PRESSED_COOKIE)
+    as_viewer.cookies.pop(FORM_SENT_COOKIE)
     shell_state()  # counts once; the page below uses the cache
     # The session, the user, two queries for permissions, the bell's count, and the views.
     with django_assert_num_queries(7):

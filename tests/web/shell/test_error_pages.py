@@ -36,6 +36,8 @@ def test_an_open_page_says_that_its_object_was_removed(as_viewer: Client) -> Non
     [banner] = elements(response.text, "div")
     assert banner.attributes["id"] == "removed"
     assert "This page is no longer updated." in response_text(response)
+    [way] = elements(response.text, "a")
+    assert way.attributes["href"] == "/"
 
 
 @pytest.mark.parametrize(

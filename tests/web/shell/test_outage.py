@@ -37,6 +37,11 @@ OFF = {
 """Pages that don't read the service, with the buttons that are disabled in an outage."""
 
 
+@pytest.fixture(autouse=True)
+def _retry_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+
+
 @pytest.fixture
 def mia(fake_service: FakeService) -> Client:
     """Log in Mia, who has every permission; the ledger was filled yesterday."""

@@ -40,7 +40,7 @@ def test_rows_are_generated_lazily() -> None:
     assert created == [0]
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n"])
+@pytest.mark.parametrize("start", [*"=+-@", *"\uff1d\uff0b\uff0d\uff20", *"\t\r\n"])
 def test_a_formula_is_exported_as_text(start: str) -> None:
     assert read_back((f"{start}1+1", ""))[1][0] == f"'{start}1+1"
 
