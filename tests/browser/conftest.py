@@ -18,6 +18,7 @@ from playwright.sync_api import (
     Browser,
     BrowserContext,
     ConsoleMessage,
+    Locator,
     Page,
     expect,
     sync_playwright,
@@ -176,6 +177,16 @@ def until(page: Page, holds: Callable[[], object], *, patience_s: float = PATIEN
     while not holds():
         assert time.monotonic() < end, "it never came to hold"
         page.wait_for_timeout(20)
+
+
+def follow(page: Page, change: Locator) -> None:
+    """Let a page poll, without its wait between polls, until it shows what others have changed."""
+
+    def is_shown() -> bool:
+        page.evaluate(POLL)
+        return change.count() > 0
+
+    until(page, is_shown, patience_s=2 * PATIENCE_S)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext
 
 from tests.browser.addresses import UNPLANNED_DRAFT, execute
-from tests.browser.conftest import POLL, new_profile, open_page, sign_in, until
+from tests.browser.conftest import follow, new_profile, open_page, sign_in
 from tests.browser.publish_dialog import dialog, headline, press
 from tests.support.processes import Running, demo, fill_as_the_demo_does
 from tests.support.shared_files import made_once
@@ -49,12 +49,7 @@ class Screen:
 
     def shows(self, text: str, *, at: str) -> None:
         """Wait until the page has followed: an element that `at` selects has this text."""
-
-        def is_shown() -> bool:
-            self.page.evaluate(POLL)
-            return self.page.locator(at).filter(has_text=text).count() > 0
-
-        until(self.page, is_shown)
+        follow(self.page, self.page.locator(at).filter(has_text=text))
         assert self.page.evaluate("window.isSamePage")
 
 

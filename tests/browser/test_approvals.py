@@ -84,7 +84,7 @@ def ask(page: Page, publish_url: str, note: str) -> str:
     """Request approval of a version; return the address of the request."""
     if not page.url.endswith(publish_url):
         page.goto(publish_url)
-    page.locator("#pub-note").fill(note)
+    page.locator("#schedule-note").fill(note)
     if page.locator("#pub-number").count():
         page.locator("#pub-number").fill(publish_version(page))
     page.get_by_role("button", name="Request approval").click()

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.addresses import addresses
-from tests.browser.conftest import log_in, settle
+from tests.browser.conftest import HIDE, log_in, settle
 from tests.browser.planned import go_live
 from tests.support.matrix import sampled
 from tests.support.processes import Running
@@ -21,7 +21,6 @@ STOPS = """() => {
     (each) => each.checkVisibility({ visibilityProperty: true }) && each.tabIndex >= 0
       && (each.type !== "radio" || each.checked));
 }"""
-# A poll may meanwhile replace a row by a new one with the same id.
 WHERE = """() => {
   const at = document.activeElement;
   if (at === document.body) return null;
@@ -29,7 +28,7 @@ WHERE = """() => {
   const x = Math.min(Math.max(box.left + box.width / 2, 1), innerWidth - 1);
   const on = document.elementFromPoint(x, box.top + Math.min(box.height / 2, 12));
   return {
-    stop: window.stops.findIndex((each) => each === at || (at.id && each.id === at.id)),
+    stop: window.stops.indexOf(at),
     is_hidden: on === null || !(at.contains(on) || on.contains(at) || at.labels?.[0]?.contains(on)),
     is_marked: getComputedStyle(at).outlineStyle !== "none",
     html: at.outerHTML.slice(0, 120),
@@ -60,6 +59,7 @@ PAGES = (
 
 def walk(page: Page) -> list[dict[str, Any]]:
     """Press Tab from the top of a page to its end; return each element that had the focus."""
+    page.evaluate(HIDE, True)  # No poll changes the page meanwhile.
     page.evaluate(STOPS)
     matching: list[dict[str, Any]] = []
     for _ in range(FARTHEST):

@@ -42,12 +42,15 @@ def test_two_people_comment_on_the_same_text(page: Page, ana: Page, server: Runn
     thread = ben.locator(".annotated .thread-card")
     expect(thread).to_contain_text("@publisher is this right?")
     expect(ben.locator(".line mark").first).to_be_visible()
+    # A thread leads to its words.
+    thread.get_by_role("link", name="On “").press("Enter")
+    expect(ben.locator(".line :target + mark")).to_be_in_viewport()
     # Ben's comment appears on Ana's open page while she is typing. Her text stays.
-    ana.locator("#new-thread").fill("Half a thought")
+    ana.get_by_label("New comment").fill("Half a thought")
     until(ana, lambda: ana.evaluate(POLL) or ana.locator(".thread-card").count())
-    expect(ana.locator("#new-thread")).to_have_value("Half a thought")
+    expect(ana.get_by_label("New comment")).to_have_value("Half a thought")
     ana.reload()
-    expect(ana.locator("#new-thread")).to_have_value("Half a thought")
+    expect(ana.get_by_label("New comment")).to_have_value("Half a thought")
     assert barriers(ana) == []
     # Reply, then resolve, with the keyboard alone.
     ana.locator(".annotated summary").focus()
@@ -55,9 +58,9 @@ def test_two_people_comment_on_the_same_text(page: Page, ana: Page, server: Runn
     ana.keyboard.press("Tab")
     ana.keyboard.type("It is.")
     ana.keyboard.press("Control+Enter")
-    expect(ana.locator(".talk").first).to_contain_text("It is.")
+    expect(ana.locator(".discussion").first).to_contain_text("It is.")
     ana.get_by_role("button", name="Resolve").first.focus()
     ana.keyboard.press("Enter")
     expect(ana.locator("details.thread-card")).to_contain_text("resolved")
-    expect(ana.locator("#new-thread")).to_have_value("Half a thought")
+    expect(ana.get_by_label("New comment")).to_have_value("Half a thought")
     assert barriers(ana) == []

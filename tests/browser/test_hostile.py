@@ -147,6 +147,38 @@ def test_no_string_of_the_service_does_anything(
     assert wrong == {}
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("profile", [False], indirect=True)
+def test_no_long_word_widens_a_page(
+    profile: BrowserContext, service: HostileService, client: httpx.Client, width: int
+) -> None:
+    service.text = f"https://example.com/{'W' * 450}"
+    try_to_change(client)
+    page = open_page(profile, [])
+    page.set_viewport_size({"width": width, "height": 800})
+    widths = {}
+    for name, address in addresses(ID).items():
+        page.goto(address)
+        widths[name] = page.evaluate("document.documentElement.scrollWidth")
+    page.close()
+    assert {name: wide for name, wide in widths.items() if wide > width} == {}
+
+
+@pytest.mark.parametrize("profile", [False], indirect=True)
+def test_a_name_from_right_to_left_turns_no_other_text(
+    profile: BrowserContext, service: HostileService, client: httpx.Client
+) -> None:
+    service.text = "\u202egnp.exe"
+    try_to_change(client)
+    page = open_page(profile, [])
+    for name, address in addresses(ID).items():
+        page.goto(address)
+        names = page.locator("main [translate=no]")
+        kinds = names.evaluate_all("(all) => all.map((it) => getComputedStyle(it).unicodeBidi)")
+        assert {*kinds} <= {"isolate"}, name
+    page.close()
+
+
 @pytest.mark.parametrize("identifier", ODD_IDS, ids=lambda item: ascii(item)[:20])
 def test_any_identifier_is_found_by_its_address(
     client: httpx.Client, service: HostileService, identifier: str, pytestconfig: pytest.Config

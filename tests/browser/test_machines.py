@@ -24,7 +24,7 @@ def test_a_person_approves_what_a_service_token_requests(browser: Browser, serve
         page = administrator.new_page()
         page.goto("/accounts/settings/tokens/")
         page.get_by_role("link", name="New service token").click()
-        page.get_by_label("Name").fill("nightly build")
+        page.get_by_label("Name").fill("nightly build of all pages in all languages")
         for value in ("read", "request", "all"):
             page.locator(f"input[value={value}]").check()
         page.get_by_label("Expires after").select_option("7 days")
@@ -33,14 +33,25 @@ def test_a_person_approves_what_a_service_token_requests(browser: Browser, serve
         approval = request_publish(server, token)
         reviewer = publisher.new_page()
         reviewer.goto(approval)
-        expect(reviewer.get_by_text("by token nightly build, pipeline 7").first).to_be_visible()
+        expect(
+            reviewer.get_by_text(
+                "by token nightly build of all pages in all languages, pipeline 7"
+            ).first
+        ).to_be_visible()
         reviewer.get_by_role("button", name="Approve").click()
         expect(reviewer.get_by_text("publisher approved it")).to_be_visible()
         see_releases_end(reviewer, server)
         reviewer.goto("/activity/?by=machines")
-        row = reviewer.locator("tr, li", has_text="nightly build").first
-        expect(row).to_contain_text("by token nightly build, pipeline 7")
+        row = reviewer.locator(
+            "tr, li", has_text="nightly build of all pages in all languages"
+        ).first
+        expect(row).to_contain_text(
+            "by token nightly build of all pages in all languages, pipeline 7"
+        )
         expect(row).to_contain_text("demo")
+        reviewer.set_viewport_size({"width": 390, "height": 844})
+        [text] = row.locator("summary > span", has_text="pipeline 7").all()
+        assert text.evaluate("(it) => it.scrollWidth <= it.clientWidth")
 
 
 def request_publish(server: Running, token: str) -> str:

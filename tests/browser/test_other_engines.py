@@ -185,12 +185,12 @@ class Held:
 
     def __init__(self, service: PublishingService) -> None:
         self._service = service
-        self.is_asked, self.is_let_go = Event(), Event()
-        self.is_let_go.set()
+        self.is_requested, self.is_released = Event(), Event()
+        self.is_released.set()
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
-        self.is_asked.set()
-        self.is_let_go.wait(60)
+        self.is_requested.set()
+        self.is_released.wait(60)
         return self._service(request)
 
 
@@ -200,13 +200,13 @@ def test_back_sends_a_request_again_that_leaving_ended(
     held = Held(service)
     page = services.add(held).page
     service_tab.go(page)
-    held.is_asked.clear()
-    held.is_let_go.clear()
+    held.is_requested.clear()
+    held.is_released.clear()
     service_tab.click(PUBLISH)
-    assert held.is_asked.wait(30)
+    assert held.is_requested.wait(30)
     service_tab.click("#nav a", "Activity")
     service_tab.until(PATH_IS, "/activity/")
-    held.is_let_go.set()
+    held.is_released.set()
     service_tab.back()
     # Firefox reloads such a page; WebKit shows it as it was left.
     service_tab.until(f"{IS_BACK} || {IS_OPEN.removeprefix('return ')}", "#publish")

@@ -19,7 +19,7 @@ def test_what_is_on_its_way_moves_by_itself(page: Page, server: Running) -> None
     page.get_by_role("button", name=re.compile("^Publish version")).click()
     expect(page.get_by_role("heading", name=re.compile("^Publishing"))).to_be_visible()
     page.goto("/")
-    row = page.locator("#flight tbody tr", has_text=name)
+    row = page.locator("#in-flight tbody tr", has_text=name)
     expect(row).to_contain_text(re.compile("Queued|Processing"))
     # Pending versions wait for weeks, so this row stays. The order of the rows may change.
     late = page.locator("#needs-attention li", has_text="Pending").first
@@ -27,7 +27,7 @@ def test_what_is_on_its_way_moves_by_itself(page: Page, server: Running) -> None
     other.focus()
     go_live(server)
     expect(row).to_have_count(0)
-    expect(page.locator("#flight-announcement")).to_contain_text(f"of {name}: published.")
+    expect(page.locator("#in-flight-announcement")).to_contain_text(f"of {name}: published.")
     expect(other).to_be_focused()
 
 

@@ -66,6 +66,7 @@ def test_previews_are_whole_and_break_no_policy(
             page.set_viewport_size({"width": 360, "height": 800})
             page.goto(f"{path}preview/")
             settle(page)
+            expect(page.locator(".tabs [aria-current]")).to_be_in_viewport(ratio=0.95)
             assert barriers(page) + wrong_in_shape(page, 360) == [], path
 
 
@@ -86,6 +87,9 @@ def test_pictures_load_on_request_and_never_by_url(
 
     page.get_by_role("button", name="Show").click()
     expect(page.locator("[data-picture]:not([hidden])").first).to_contain_text("doesn’t load")
+    last = page.locator("#preview img").last
+    last.scroll_into_view_if_needed()
+    expect(last).not_to_have_attribute("alt", "")
     expect(page).to_have_url(re.compile(r"/preview/\?width=tablet$"))
     expect(page.get_by_label("Tablet")).to_be_checked()
     assert {request.headers.get("referer") for request in requests} == {None}

@@ -168,6 +168,9 @@ def test_a_removed_subscription_can_be_added_again_by_id(page: Page, troubles: l
     other.evaluate(POLL)
     expect(other.locator("#removed")).to_contain_text("This was removed.")
     expect(other.get_by_label("Label")).to_have_value("Depot")
+    offered = other.locator("main :is(button, a.button):not([data-copy]):not(#removed *)")
+    assert offered.count() > 3
+    assert all(offered.evaluate_all("(controls) => controls.map((it) => it.inert)"))
     other.close()
     troubles.clear()  # The browser logs the 404.
     page.get_by_role("textbox", name="Subscription ID").fill(subscription_id)

@@ -31,6 +31,7 @@ class Load:
     _documents: list[str] = field(default_factory=list)
     _of_visits: set[str] = field(default_factory=set)
     _counted: set[str] = field(default_factory=set)
+    _is_polled: bool = False
 
     @property
     def kb(self) -> float:
@@ -47,25 +48,29 @@ class Load:
         )
 
     def count_request(self, event: Any) -> None:
-        """Record a request, unless it belongs to the previous page."""
+        """Record a request, unless it belongs to the previous page or follows a poll."""
         if event["type"] == "Document":
             self._documents.append(event["requestId"])
         # A page's loader has the same id as the request for its document.
-        if event["loaderId"] in self._documents[:1]:
+        if event["loaderId"] not in self._documents[:1]:
+            return
+        # A poll comes by time, and so does what it brings: a slow machine sees them here.
+        self._is_polled |= "/live/?" in event["request"]["url"]
+        if not self._is_polled:
             self._counted.add(event["requestId"])
         if event["request"]["url"].endswith(VISIT_PATHS):
             self._of_visits.add(event["requestId"])
 
-    def answered(self, event: Any) -> None:
+    def drop_if_cached(self, event: Any) -> None:
         """Drop the request if its response came from the disk cache."""
         if event["response"].get("fromDiskCache"):
-            self.cached(event)
+            self.drop_request(event)
 
-    def cached(self, event: Any) -> None:
-        """Drop a request that the cache responded to."""
+    def drop_request(self, event: Any) -> None:
+        """Drop a request that the memory cache responded to."""
         self._counted.discard(event["requestId"])
 
-    def came(self, event: Any) -> None:
+    def count_response(self, event: Any) -> None:
         """Count a complete response."""
         if event["requestId"] not in self._counted:
             return  # The previous page requested it, or it was cached.
@@ -93,9 +98,9 @@ def weighed(page: Page, name: str, *, cold: bool = False) -> Iterator[Load]:
     """Measure the next page of a tab; cached files don't count."""
     load, wire = Load(name), page.context.new_cdp_session(page)
     wire.on("Network.requestWillBeSent", load.count_request)
-    wire.on("Network.requestServedFromCache", load.cached)
-    wire.on("Network.responseReceived", load.answered)
-    wire.on("Network.loadingFinished", load.came)
+    wire.on("Network.requestServedFromCache", load.drop_request)
+    wire.on("Network.responseReceived", load.drop_if_cached)
+    wire.on("Network.loadingFinished", load.count_response)
     wire.send("Network.enable")
     if cold:
         wire.send("Network.clearBrowserCache")
