@@ -22,7 +22,7 @@ from django.db.backends.signals import connection_created
 from django.test import Client, TransactionTestCase
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
-from pytest_django.plugin import blocking_manager_key
+from pytest_django.plugin import DjangoDbBlocker, blocking_manager_key
 from xdist.remote import Producer
 from xdist.workermanage import WorkerController
 
@@ -31,13 +31,18 @@ from dashboard.accounts.sessions import BEGAN, SEEN, SIGNED_OUT
 from dashboard.accounts.sign_in import last_sign_out_id
 from dashboard.ledger.queries.pages import tally_as_of
 from dashboard.limits import OF_PROCESS
+from dashboard.server.management.commands.after_restore import skip_ids
 from tests.support import shared_files
 from tests.support.clock import Clock, advanced_by_hand, stopped
 from tests.support.dashboards import drop_prepared
 from tests.support.fake_service import FakeService, FakeServiceTransport
+from tests.support.histories import ReleaseHistories
 from tests.support.hook_receiver import HookReceiver, running_receiver
 from tests.support.matrix import sample
 from tests.support.processes import migrated_database
+from tests.support.publish_dialog import PublishDialog
+from tests.support.publishing_service import PublishingService
+from tests.support.release_service import PublishingAudiences
 from tests.support.scheduling import (
     WITHOUT_BROWSER,
     FileScheduling,
@@ -45,6 +50,8 @@ from tests.support.scheduling import (
     sort_by_duration,
 )
 from tests.support.secrets_watch import no_secret_in_the_log
+from tests.support.seeding import seed_subscription
+from tests.support.webhook_service import WebhookService
 
 # No deadline and no `too_slow`, as the time of an example depends on the machine's load.
 hypothesis_settings.register_profile(
@@ -108,6 +115,14 @@ def django_db_modify_db_settings(
         connection.close()
 
 
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """Leave low ids to the tests: the sequences of PostgreSQL go on when a test is rolled back."""
+    if connection.vendor == "postgresql":
+        with django_db_blocker.unblock():
+            skip_ids()
+
+
 @pytest.fixture(autouse=True)
 def _empty_cache() -> Iterator[None]:
     yield
@@ -153,6 +168,28 @@ def fake_service(settings: Any) -> FakeService:
     return FakeServiceTransport.service
 
 
+@pytest.fixture
+def service(db: None, fake_service: FakeService) -> PublishingAudiences:
+    """A service without pages, which publishes at once."""
+    fake_service.answer = service = PublishingAudiences()
+    return service
+
+
+@pytest.fixture
+def publishing(fake_service: FakeService) -> PublishingService:
+    """A service with one audience, whose version 2 is a draft."""
+    fake_service.answer = service = PublishingService()
+    return service
+
+
+@pytest.fixture
+def webhooks(db: None, fake_service: FakeService) -> WebhookService:
+    """A service with one webhook, which is listed as CRM."""
+    fake_service.answer = service = WebhookService()
+    seed_subscription()
+    return service
+
+
 def person(name: str, *groups: str) -> User:
     """Create a user in those groups, with their name as password."""
     user = User.objects.create_user(name, password=name)
@@ -170,6 +207,12 @@ def vera(db: None) -> User:
 def paula(db: None) -> User:
     """Paula, who may publish and create pages."""
     return person("paula", "Publishers")
+
+
+@pytest.fixture
+def peter(db: None) -> User:
+    """Peter, another publisher."""
+    return person("peter", "Publishers")
 
 
 @pytest.fixture
@@ -215,9 +258,34 @@ def as_publisher(paula: User) -> Client:
 
 
 @pytest.fixture
+def as_peter(peter: User) -> Client:
+    """A test client logged in as Peter."""
+    return logged_in(peter)
+
+
+@pytest.fixture
+def dialog(as_publisher: Client, publishing: PublishingService) -> PublishDialog:
+    """The dialog that publishes version 2, in Paula's browser."""
+    return PublishDialog(as_publisher, publishing)
+
+
+@pytest.fixture
 def as_administrator(ada: User) -> Client:
     """A test client logged in as Ada."""
     return logged_in(ada)
+
+
+@pytest.fixture
+def release_histories(
+    paula: User,
+    clock: Clock,
+    fake_service: FakeService,
+    caplog: pytest.LogCaptureFixture,
+    pytestconfig: pytest.Config,
+) -> ReleaseHistories:
+    """Runs random histories of Paula's releases."""
+    is_exhaustive = pytestconfig.getoption("exhaustive")
+    return ReleaseHistories(paula, clock, fake_service, caplog, is_exhaustive)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ ROOT = Path(__file__).parent.parent
 READMES = [
     ROOT / "README.md",
     *(ROOT / room / "README.md" for room in ("config", "dashboard", "tests")),
-    ROOT / "dashboard" / "embedded_api" / "README.md",
+    *(ROOT / "dashboard" / room / "README.md" for room in ("embedded_api", "machine")),
+    ROOT / "CHANGELOG.md",
 ]
 RUNNING = ROOT / "config" / "README.md"
 DEPLOY = ROOT / "config" / "deploy"
@@ -79,12 +81,12 @@ def test_each_relative_link_leads_somewhere(readme: Path) -> None:
         assert not anchor or anchor in anchors(target), link
 
 
-def test_code_names_no_document_but_readmes() -> None:
+def test_code_names_no_document_but_readmes_and_the_changelog() -> None:
     folders = ("config", "dashboard", "static", "templates", "tests")
     files = [path for folder in folders for path in (ROOT / folder).rglob("*")]
     code = [path for path in files if path.suffix in {".py", ".html", ".css", ".js"}]
     names = {name for path in code for name in re.findall(r"\b[A-Z-]+\.md\b", path.read_text())}
-    assert names == {"README.md"}
+    assert names == {"README.md", "CHANGELOG.md"}
 
 
 def test_each_module_of_the_map_exists() -> None:
@@ -148,3 +150,11 @@ def test_side_programs_start_without_settings(module: str) -> None:
     env = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
     run = [sys.executable, "-c", f"import {module}"]
     assert subprocess.run(run, check=False, cwd=ROOT, env=env, capture_output=True).stderr == b""
+
+
+def test_the_changelog_begins_with_this_version_and_what_upgrades_keep() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    start, latest = (ROOT / "CHANGELOG.md").read_text().split("\n## ")[:2]
+    assert latest.splitlines()[0] == version
+    sentence = "Versions 0.x don't keep the database: start with a new one and crawl."
+    assert sentence in " ".join(start.split())

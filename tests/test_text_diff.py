@@ -9,7 +9,13 @@ from django.template import engines
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.text_diff import DiffGranularity, DiffSegment, TextDifference, compare_texts
+from dashboard.text_diff import (
+    DiffGranularity,
+    DiffSegment,
+    TextDifference,
+    compare_texts,
+    count_changes,
+)
 from tests.support.html import text
 
 WORDS = st.sampled_from(
@@ -84,6 +90,12 @@ def test_only_inserted_words_are_marked(words: list[tuple[str, bool]]) -> None:
     assert difference.added == sum(put_in for _, put_in in words)
     assert difference.removed == 0
     assert {word for _, text in marks(difference) for word in text.split()} <= {"NEW"}
+
+
+@given(TEXTS | st.text(), TEXTS | st.text())
+def test_counts_alone_are_those_of_the_diff(old: str, new: str) -> None:
+    difference = compare_texts(old, new)
+    assert count_changes(old, new) == (difference.added, difference.removed)
 
 
 @given(TEXTS, TEXTS)
@@ -177,6 +189,7 @@ def test_no_text_takes_long(old: str, new: str, granularity: DiffGranularity) ->
     # A tenth of that on a fast machine. A quadratic algorithm would take minutes.
     assert time.process_time() - start < 10
     assert difference.granularity == granularity
+    assert count_changes(old, new) == (difference.added, difference.removed)
     assert "".join(segment.text for p in difference.paragraphs for segment in p.new) == new
 
 

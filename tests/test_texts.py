@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.texts import fold
+from dashboard.texts import fold, is_blank
 
 NO_CHARACTERS = {"Cn", "Co"}
 """Unicode's categories of unassigned and private code points, which are seven of eight."""
@@ -46,3 +46,10 @@ def test_folding_ignores_case_and_is_stable(pytestconfig: pytest.Config) -> None
 @given(st.text(), st.text())
 def test_a_text_folds_to_the_folds_of_its_characters(first: str, second: str) -> None:
     assert fold(first + second) == "".join(map(fold, first + second))
+
+
+def test_a_text_with_any_letter_is_not_blank() -> None:
+    assert is_blank(None)
+    assert is_blank(" \n\u200b\u00ad\u3164")
+    for visible in ("0", "\u200b\u05e9", "\u0301e", "\U0001f469\u200d\U0001f680"):
+        assert not is_blank(visible)

@@ -98,8 +98,8 @@ PAIRS = {
     "releases": {"audiences"},  # selects all audiences that match a list
     # Views are saved and counted by the definitions of their lists.
     "saved_views": {"activity", "audiences", "pages", "people", "webhooks"},
-    # Its items come from a list, its reasons from a conversation.
-    "review": {"audiences", "conversations"},
+    # Its items come from a list, its reasons from a conversation, and Later has a schedule's form.
+    "review": {"audiences", "conversations", "releases"},
     "settings": {"search"},  # pins are shown as search hits
     "versions": {"audiences"},  # the audience's header is above its versions
 }

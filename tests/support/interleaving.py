@@ -148,6 +148,16 @@ def begun(point: Point, function: Callable[..., Any], *args: Any) -> Future[Any]
     return future
 
 
+def is_anyone_waiting() -> bool:
+    """Return whether a thread waits for a lock of another, on PostgreSQL."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        )
+        return bool(cursor.fetchone()[0])
+
+
 @contextmanager
 def held_at(point: Point, function: Callable[..., Any], *args: Any) -> Iterator[Future[Any]]:
     """Run a function in a thread up to the point, and continue it when the block ends.

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, field
+from datetime import timedelta
 from hashlib import sha256
 from itertools import count
 from typing import Any
@@ -10,8 +11,10 @@ from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.test import Client
 
+from dashboard import clock
 from dashboard.machine.models import MachineToken
 from dashboard.machine.tokens import issue
+from tests.support.many_audiences import Key
 
 PATHS = {
     "find": ("GET", "audiences"),
@@ -26,6 +29,8 @@ PATHS = {
     "activity": ("GET", "activity"),
 }
 MODERN = "2026-07-28"
+MAX_ANSWER = 25_000
+"""Maximum size of a response of MCP, in bytes."""
 META = "io.modelcontextprotocol/"
 serial = count(1)
 
@@ -33,18 +38,38 @@ Answer = tuple[int, dict[str, Any]]
 """The status and the body; for MCP, those in a tool's result."""
 
 
+NEEDS = dict.fromkeys(("find", "read_audience", "diff", "status", "activity"), "read")
+NEEDS |= dict.fromkeys(("plan", "request", "cancel", "comment"), "request")
+NEEDS |= {"publish": "publish"}
+"""The scope that each act needs."""
+
+
+def arguments_of(act: str, key: Key, plan: dict[str, Any]) -> dict[str, Any]:
+    """Return valid arguments of an act on an audience and a plan of it."""
+    ids = {"page_id": key[0], "audience_id": key[1]}
+    decision = {"plan": plan["plan"], "digest": plan["digest"]}
+    return {
+        "find": {},
+        "read_audience": ids,
+        "diff": ids,
+        "plan": {"versions": [ids]},
+        "request": decision,
+        "publish": decision,
+        "status": {"plan": plan["plan"]},
+        "cancel": {"plan": plan["plan"]},
+        "comment": {**ids, "body": "Checked."},
+        "activity": {},
+    }[act]
+
+
 def new_token(user: User, *scopes: str, **differs: Any) -> str:
     """Make a token of a user, with all scopes by default."""
     columns: dict[str, Any] = {
-        "form_key": f"form-{next(serial)}",
         "name": "nightly",
         "scopes": scopes or ("read", "request", "publish"),
-        "page_ids": None,
-        "days": 30,
-        "is_agent": False,
-        "is_service": False,
+        "expires_at": clock.now() + timedelta(days=30),
     }
-    return issue(user, **columns | differs)
+    return issue(MachineToken(owner=user, **columns | differs))
 
 
 def row_of(token: str) -> MachineToken:
@@ -100,7 +125,9 @@ class McpInterface:
     def post(self, body: Any, **headers: str) -> HttpResponse:
         """Send a raw body."""
         headers = {"Authorization": f"Bearer {self.token}", "User-Agent": self.agent} | headers
-        return self.client.post("/mcp/", body, content_type="application/json", headers=headers)
+        response = self.client.post("/mcp/", body, content_type="application/json", headers=headers)
+        assert len(response.content) <= MAX_ANSWER
+        return response
 
     def call(self, method: str, params: dict[str, Any] | None = None, **headers: str) -> Any:
         """Send a request as the revision defines it."""
@@ -137,3 +164,14 @@ INTERFACES = {
     "mcp": McpInterface,
     "mcp before": lambda token: McpInterface(token, version="2025-06-18"),
 }
+
+
+def ids(key: Key) -> dict[str, str]:
+    return {"page_id": key[0], "audience_id": key[1]}
+
+
+def planned(interface: Any, key: Key, **more: Any) -> dict[str, Any]:
+    """Plan the latest version of an audience, and return the plan."""
+    status, plan = interface.act("plan", versions=[ids(key)], **more)
+    assert status == 200, plan
+    return dict(plan)

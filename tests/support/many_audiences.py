@@ -13,7 +13,7 @@ import httpx
 
 from dashboard.contract.audiences import Audience
 from dashboard.contract.pages import PageItem
-from dashboard.ledger import recording
+from dashboard.ledger.recording import record_audiences, record_page
 from tests.support import wire
 
 Key = tuple[str, str]
@@ -72,9 +72,9 @@ class ManyAudiences:
     def record(self) -> None:
         """Record everything in the ledger, as a crawl would."""
         for page_id, page in self.pages.items():
-            recording.record_page(PageItem.model_validate(page))
+            record_page(PageItem.model_validate(page))
             audiences = [Audience.model_validate(response) for response in self._of(page_id)]
-            recording.record_audiences(page_id, audiences)
+            record_audiences(page_id, audiences)
 
     def change(self, key: Key, **differs: Any) -> None:
         """Change an audience at the service."""

@@ -15,7 +15,7 @@ ACTS = {"now": ADDRESS, "schedule": f"{ADDRESS}schedule/", "approval": f"{ADDRES
 
 WITHIN = {"HX-Request": "true", "HX-Target": "publish"}
 
-PREVIEW = {"HX-Request": "true", "HX-Target": "when-said"}
+PREVIEW = {"HX-Request": "true", "HX-Target": "schedule-moment"}
 
 OSLO = ZoneInfo("Europe/Oslo")
 
@@ -83,5 +83,5 @@ class ScheduleForm(PublishDialog):
     def preview(self, **changes: str) -> str:
         """Return what the dialog says about the time while it is being chosen."""
         return response_text(
-            self.client.get(f"{ADDRESS}moment/", CHOSEN | changes, headers=PREVIEW)
+            self.client.get("/releases/moment/", CHOSEN | changes, headers=PREVIEW)
         )

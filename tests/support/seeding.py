@@ -13,9 +13,11 @@ from dashboard.contract.audiences import Audience
 from dashboard.contract.pages import PageItem
 from dashboard.contract.resource import ListEnvelope
 from dashboard.contract.webhooks import WebhookSubscription
-from dashboard.ledger import recording
 from dashboard.ledger.models import Publication
 from dashboard.ledger.models.publications import PublicationReason
+from dashboard.ledger.recording import record_audiences, record_pages
+from dashboard.ledger.subscriptions import record_subscription
+from dashboard.notifications.inbox import add_to_feed
 from dashboard.notifications.models import (
     Channel,
     Delivery,
@@ -41,7 +43,7 @@ def seed_pages(
 ) -> None:
     """Record pages; `total` is the service's total count."""
     envelope = wire.envelope(*pages, totalCount=len(pages) if total is None else total)
-    recording.record_pages(ListEnvelope[PageItem].model_validate(envelope), read_at=read_at)
+    record_pages(ListEnvelope[PageItem].model_validate(envelope), read_at=read_at)
 
 
 def seed_audiences(
@@ -49,13 +51,13 @@ def seed_audiences(
 ) -> None:
     """Record audiences of a page, and their versions."""
     models = [Audience.model_validate(audience) for audience in audiences]
-    recording.record_audiences(page_id, models, read_at=read_at)
+    record_audiences(page_id, models, read_at=read_at)
 
 
 def seed_subscription(**differs: Any) -> None:
     """Record a subscription."""
     subscription = WebhookSubscription.model_validate(wire.subscription(**differs))
-    recording.record_subscription(subscription, label="CRM")
+    record_subscription(subscription, label="CRM")
 
 
 def seed_release(pk: int = 1, **columns: Any) -> Release:
@@ -87,6 +89,22 @@ def seed_release(pk: int = 1, **columns: Any) -> Release:
         checked_at=now,
     )
     return release
+
+
+def seed_item(release: Release, number: int, **columns: Any) -> ReleaseItem:
+    """Record the item of a release that publishes version `ver_{number}` of `aud_{number}`."""
+    return ReleaseItem.objects.create(
+        **{
+            "release": release,
+            "position": number,
+            "page_id": "page_1",
+            "audience_id": f"aud_{number}",
+            "version_id": f"ver_{number}",
+            "version_number": 2,
+            "version_body": "{}",
+        }
+        | columns
+    )
 
 
 def seed_approval(pk: int = 1, **columns: Any) -> ApprovalRequest:
@@ -186,6 +204,7 @@ def seed_event(number: int = 1, **columns: Any) -> Event:
 def seed_notification(user: User, number: int = 1, **columns: Any) -> Notification:
     """Record an unread notification of a user, for the event with this number or a new one."""
     event = Event.objects.filter(key=f"event:{number}").first() or seed_event(number)
+    add_to_feed([user.pk])
     return Notification.objects.create(
         **{"user": user, "event": event, "created_at": event.at} | columns
     )

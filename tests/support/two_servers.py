@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from random import Random
 from typing import Any
 
 import httpx
@@ -41,6 +40,7 @@ from dashboard.service.reading import read_audiences
 from dashboard.work.claims import Claim, ClaimLostError
 from dashboard.work.tasks import work_through
 from tests.support.clock import Clock
+from tests.support.histories import ReleaseHistory
 from tests.support.interleaving import Actor, Turns
 from tests.support.many_audiences import Key
 
@@ -62,14 +62,13 @@ class Server:
     ahead_s: float
 
 
-class TwoServers:
+class TwoServers(ReleaseHistory):
     """Two servers, their time, and what people and workers do on them."""
 
     keys: Sequence[Key]
 
     def __init__(self, seed: int, clock: Clock, user: User) -> None:
-        self.random, self.clock, self.user = Random(seed), clock, user
-        self.events: list[str] = []
+        super().__init__(seed, clock, user)
         self.now_s, self.server = clock.ahead_s, Server("service", 0)
         half = MAX_CLOCK_DIFFERENCE_S / 2
         self.servers = [Server(name, self.random.uniform(-half, half)) for name in "ab"]
@@ -280,7 +279,7 @@ class TwoServers:
         def step(claim: Claim[Release]) -> None:
             # As `take_step`, except that `let_time_pass` renews the claim instead of a thread.
             with suppress(ClaimLostError):
-                claim.let_go(advance(claim), failures=0)
+                claim.release(advance(claim), failures=0)
 
         def work() -> None:
             worker_id = f"worker-{self.server.name}"

@@ -6,19 +6,13 @@ from uuid import uuid4
 
 from django.test import Client
 
-from dashboard.contract.webhooks import WebhookSubscription
 from dashboard.ledger.models import SubscriptionRecord
-from dashboard.ledger.recording import record_subscription
 from tests.support.html import elements, response_text, text
 from tests.support.webhook_service import WebhookService
 
 PAGE = "/webhooks/whs_1/"
 LIVE = {"HX-Request": "true", "HX-Target": "sending"}
 """Headers of htmx while a user types."""
-
-
-def put_on_list(service: WebhookService) -> None:
-    record_subscription(WebhookSubscription.model_validate(service.held), label="CRM")
 
 
 def fields(html: str) -> dict[str, Any]:
@@ -43,8 +37,8 @@ def sent_body(html: str) -> Any:
     return json.loads(text("<pre" + sending.split("<pre")[1]))
 
 
-class WebhookForm:
-    """The form of the only listed webhook, in an administrator's browser."""
+class ListedWebhook:
+    """The only listed webhook, in an administrator's browser."""
 
     def __init__(self, client: Client, service: WebhookService) -> None:
         self.client, self.service = client, service
@@ -53,6 +47,10 @@ class WebhookForm:
     def changes(self) -> list[Any]:
         """The bodies that the service received."""
         return self.service.changes
+
+
+class WebhookForm(ListedWebhook):
+    """The form of the only listed webhook."""
 
     def page(self) -> str:
         """Fetch the page."""
@@ -84,16 +82,8 @@ class WebhookForm:
         return self.post(self.review(**values) | {"note": note}, follow=True)
 
 
-class WebhookSwitch:
-    """The switch of the only listed webhook, in an administrator's browser."""
-
-    def __init__(self, client: Client, service: WebhookService) -> None:
-        self.client, self.service = client, service
-
-    @property
-    def changes(self) -> list[Any]:
-        """The bodies that the service received."""
-        return self.service.changes
+class WebhookSwitch(ListedWebhook):
+    """The switch of the only listed webhook."""
 
     def post(self, data: dict[str, str], **options: Any) -> Any:
         return self.client.post(f"{PAGE}active/", data, **options)
