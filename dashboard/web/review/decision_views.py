@@ -36,7 +36,7 @@ from dashboard.review.runs import read_queue
 from dashboard.web.review.item_views import item_url, key_of, own_run, redirect_to_next, show_item
 from dashboard.web.review.later import later_columns
 from dashboard.web.review.needs_work import named_accounts, needs_work, undo_needs_work
-from dashboard.web.ui.forms import forget_unsent_form
+from dashboard.web.ui.forms import forget_unsent_form, keep_form
 from dashboard.web.ui.htmx import Request, posted_from
 from dashboard.web.ui.query_params import int_param
 
@@ -157,22 +157,30 @@ def review_take_over(request: Request, run_id: int, number: int) -> HttpResponse
 @require_POST
 @requires(PUBLISH, refusal=REFUSAL)
 def review_undo(request: Request, run_id: int, number: int) -> HttpResponse:
-    """Undo a decision of this review and show its item. Without `decision`, undo the last one."""
+    """Undo a decision of this review and show its item, with what was typed in its form again.
+
+    Without `decision`, undo the last one.
+    """
     run = own_run(request, run_id)
     named = ReviewDecision.objects.filter(run=run, pk=int_param(request.POST.get("decision", "")))
     decision = named.first() or last_of_run(run)
     if decision is None:
         messages.info(request, "Nothing to undo. A publish can be rolled back.")
         return redirect(item_url(run, number))
+    fields: dict[str, list[Any]] = {}
     try:
         with transaction.atomic():
             item = ReleaseItem.objects.filter(pk=decision.release_item_id or 0).first()
             if undo(decision):
                 if item:
                     remove_item(item)
-                undo_needs_work(decision)
+                if comment := undo_needs_work(decision):
+                    fields = {"comment": [comment], "assignee": [decision.assignee_id or ""]}
+                elif decision.reason:
+                    fields = {"reason": [decision.reason]}
     except ReleaseError as error:
         messages.error(request, str(error))
         return redirect(item_url(run, number))
     key = [decision.page_id, decision.audience_id]
-    return redirect(item_url(run, run.keys.index(key) + 1 if key in run.keys else number))
+    url = item_url(run, run.keys.index(key) + 1 if key in run.keys else number)
+    return redirect(keep_form(request, url, fields, request.user.pk) if fields else url)

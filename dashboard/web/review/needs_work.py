@@ -58,8 +58,11 @@ def needs_work(
     return columns
 
 
-def undo_needs_work(decision: ReviewDecision) -> None:
-    """Take back the comment, and the notices that wait. `undo` restores the assignee."""
+def undo_needs_work(decision: ReviewDecision) -> str:
+    """Take back the comment, and the notices that wait. `undo` restores the assignee.
+
+    Returns the words of the comment.
+    """
     comment = Comment.objects.filter(pk=decision.comment_id or 0).first()
     if comment and decision.user:
         # It locks the thread: before the notices, as a reply does.
@@ -68,3 +71,4 @@ def undo_needs_work(decision: ReviewDecision) -> None:
     if decision.assignee_id:
         ids = (decision.assignee_id, decision.page_id, decision.audience_id)
         drop_events(waiting_assignment(*ids))
+    return comment.body if comment else ""

@@ -7,7 +7,7 @@ from django.urls import Resolver404, resolve, reverse
 from django.utils.http import urlencode
 
 from dashboard.web.pages.drafts import save_posted_form
-from dashboard.web.ui.forms import RESUME_FIELD, SESSION_KEY, TICKET_FIELD, ticket_user_id
+from dashboard.web.ui.forms import TICKET_FIELD, keep_form, ticket_user_id
 
 RESUMED_AT = {
     "release-new": "release-new",
@@ -63,8 +63,7 @@ def save_unsent_form(request: HttpRequest, *, is_from_us: bool) -> UnsentForm | 
     if resolve(path).url_name in SAVED_IN_URL:
         url = f"{path}?{urlencode(fields, doseq=True)}"
         return UnsentForm(url) if len(urlencode({"next": url})) <= MAX_URL else None
-    request.session[SESSION_KEY] = {"path": path, "user_id": user_id, "fields": fields}
-    return UnsentForm(f"{path}?{RESUME_FIELD}=1")
+    return UnsentForm(keep_form(request, path, fields, user_id))
 
 
 def _resumed_at(request: HttpRequest) -> str:

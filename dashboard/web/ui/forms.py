@@ -1,6 +1,7 @@
 """Form fields with our CSS classes, form keys, and forms resumed after signing in."""
 
 import re
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 from uuid import uuid4
@@ -126,6 +127,17 @@ def ticket_user_id(request: HttpRequest) -> int | None:
         return int(signing.loads(request.POST.get(TICKET_FIELD, ""), salt=_SALT))
     except (signing.BadSignature, ValueError, TypeError):
         return None
+
+
+def keep_form(
+    request: HttpRequest, path: str, fields: Mapping[str, Sequence[object]], user_id: int | None
+) -> str:
+    """Keep the fields of a form in the session; return the URL of the page that shows it again.
+
+    With the id of a user, nobody else who signs in gets them.
+    """
+    request.session[SESSION_KEY] = {"path": path, "user_id": user_id, "fields": fields}
+    return f"{path}?{RESUME_FIELD}=1"
 
 
 def resumed_form(request: Request) -> QueryDict | None:

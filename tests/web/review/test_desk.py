@@ -187,6 +187,19 @@ def test_undo_restores_the_assignee(desk: ReviewDesk, ben: User, paula: User) ->
     assert AudienceRecord.objects.get(audience_id="aud_1").assignee == paula
 
 
+def test_undo_fills_in_what_was_typed(desk: ReviewDesk, ben: User) -> None:
+    desk.decide("needs-work", comment="Why <8%>?", assignee=str(ben.pk)).undo()
+    assert ">Why &lt;8%&gt;?</textarea>" in desk.html
+    assert f'<option value="{ben.pk}" selected>' in desk.html
+    desk.decide("needs-work", comment="Why?").undo()
+    desk.decide("reject", reason="Too narrow.").undo()
+    assert desk.html.count("</textarea>") > 1
+    assert ">Too narrow.</textarea>" in desk.html
+    assert "Why?" not in desk.html
+    desk.decide("reject").undo()
+    assert "Too narrow." not in desk.html
+
+
 def test_undo_keeps_a_later_assignment(desk: ReviewDesk, ben: User, paula: User) -> None:
     desk.decide("needs-work", comment="Why?", assignee=str(ben.pk))
     assign(1, paula)
