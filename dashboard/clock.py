@@ -58,7 +58,7 @@ def warning() -> str:
     if abs(ahead_s) <= MAX_DIFFERENCE_S:
         return ""
     direction = "ahead of" if ahead_s > 0 else "behind"
-    return f"This server's clock is {abs(ahead_s):,.0f} s {direction} the database's."
+    return f"This server’s clock is {abs(ahead_s):,.0f} s {direction} the database’s."
 
 
 def measure(connection: Any = connection, **_: object) -> None:

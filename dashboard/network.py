@@ -51,7 +51,7 @@ def look_up(host: str, port: int, *, timeout_s: float) -> list[str]:
     try:
         result = results.get(timeout=max(0.0, timeout_s))
     except Empty:
-        raise TimeoutError(None, f"the address of {host} wasn't found in time") from None
+        raise TimeoutError(None, f"the address of {host} wasn’t found in time") from None
     if isinstance(result, Exception):
         raise OSError(None, f"unknown host {host}") from result
     return list(dict.fromkeys(str(address[0]) for *_, address in result))

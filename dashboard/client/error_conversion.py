@@ -32,7 +32,7 @@ CONNECT_TIMEOUT_S = 5.0
 MAX_MESSAGE = 500
 MAX_PROBLEMS = 100
 
-_NOT_REACHED = "Couldn't reach the service"
+_NOT_REACHED = "Couldn’t reach the service"
 _BY_STATUS: dict[int, type[StatusError]] = {
     401: AuthenticationError,
     403: AuthenticationError,
@@ -128,11 +128,11 @@ def transport_error(
 
 def _why_lost(failure: Exception, timeout_s: float) -> str:
     if isinstance(failure, httpx.TimeoutException):
-        return f"didn't respond within {timeout_s:g} s"
+        return f"didn’t respond within {timeout_s:g} s"
     # h11 and httpcore only distinguish the two by message.
     is_closed = any(words in str(failure) for words in ("disconnected", "closed connection"))
     if isinstance(failure, httpx.RemoteProtocolError) and not is_closed:
-        return "returned something that isn't HTTP"
+        return "returned something that isn’t HTTP"
     return "closed the connection before responding"
 
 

@@ -74,7 +74,7 @@ class InvalidResponseError(APIError):
     """
 
     def __init__(self, problem: str, *, path: str, status_code: int, body: str = "") -> None:
-        super().__init__(f"The service's response can't be read: {path}: {problem}.")
+        super().__init__(f"The service’s response can’t be read: {path}: {problem}.")
         self.path = path
         self.problem = problem
         self.status_code = status_code

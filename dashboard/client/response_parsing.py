@@ -62,7 +62,7 @@ def read_body(response: httpx.Response) -> bytes:
         if len(body) <= MAX_BODY_BYTES:
             return body
     except httpx.DecodingError:
-        problem = "it can't be decompressed"
+        problem = "it can’t be decompressed"
     # Raised outside the handler: httpx's exception holds the request, which holds the API key.
     raise InvalidResponseError(problem, path=WHOLE_RESPONSE, status_code=response.status_code)
 

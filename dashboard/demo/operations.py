@@ -166,7 +166,7 @@ def _publish(
 
 def _lost_response(target: Target, version: AudienceVersion, queued: datetime) -> Attempt:
     """Return a publish that was executed, but whose response was lost; a check can settle it."""
-    message = f"The service didn't respond within {TIME_LIMIT_S:g} s."
+    message = f"The service didn’t respond within {TIME_LIMIT_S:g} s."
     lost = attempt_result_for(ResponseLostError(message))
     at, before = queued - SEND_DELAY, _draft_fields(version)
     return _attempt(PUBLISH, at, target, lost, TIME_LIMIT_S, before=before)

@@ -60,7 +60,7 @@ def record_not_sent(
     operation, attempt = begin_update(record, operation_key, body, actor=actor)
     if attempt is None:
         return operation
-    message = f"The subscription couldn't be checked first. {error}"
+    message = f"The subscription couldn’t be checked first. {error}"
     return end(attempt, AttemptResult(Outcome.NOT_SENT, message))
 
 
@@ -125,5 +125,5 @@ def _describe_state(record: SubscriptionRecord, error: APIError | None, settled:
     else:
         reading = refresh_subscription(record)
         now, is_read = reading.value, reading.is_live
-    when = "Current state:" if is_read else "Couldn't check again. Last known state:"
+    when = "Current state:" if is_read else "Couldn’t check again. Last known state:"
     return f"{when} {ON_OFF[now.active]}."

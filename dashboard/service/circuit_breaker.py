@@ -144,7 +144,7 @@ def _rejection_reason(operation: str, state: CircuitState) -> str:
     if not remaining_s and cache.add(_probe_key(operation), 1, timeout=probe_s):
         return ""
     when = f"in {remaining_s:.0f} s" if remaining_s >= 1 else "in a moment"
-    return f"the service didn't respond {state.failures} times in a row. Next attempt {when}."
+    return f"the service didn’t respond {state.failures} times in a row. Next attempt {when}."
 
 
 def _record_success(operation: str, before: CircuitState) -> None:

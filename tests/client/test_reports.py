@@ -119,7 +119,7 @@ def test_the_reason_for_a_missing_response_is_logged(caplog: pytest.LogCaptureFi
     with client_of("http://pressroom.invalid") as client, pytest.raises(ConnectError):
         client.pages.create(PAGE_REQUEST)
     level, words, status, error = logged(caplog)
-    why = "Couldn't reach the service: unknown host pressroom.invalid."
+    why = "Couldn’t reach the service: unknown host pressroom.invalid."
     assert (level, status, error) == ("WARNING", None, why)
     assert words.startswith("POST /v0/pages no response ")
     assert words.endswith(why)
@@ -187,7 +187,7 @@ def test_an_unsendable_key_is_refused_and_not_shown(key: str) -> None:
 
 def test_a_time_limit_is_shown_in_seconds() -> None:
     client = client_answering(fails(httpx.ReadTimeout), timeout_s=2.5)
-    with pytest.raises(ResponseLostError, match=r"didn't respond within 2\.5 s"):
+    with pytest.raises(ResponseLostError, match=r"didn’t respond within 2\.5 s"):
         client.pages.get("page_1")
 
 

@@ -74,7 +74,7 @@ def failures() -> dict[str, Failure]:
 def test_the_limit_holds_against_one_who_answers_slowly(
     how: str, failures: dict[str, Failure]
 ) -> None:
-    assert str(failures[how].error) == "The service didn't respond within 1 s."
+    assert str(failures[how].error) == "The service didn’t respond within 1 s."
     assert failures[how].requests == 1
 
 
@@ -129,7 +129,7 @@ def test_a_hanging_look_up_ends_and_sends_nothing(monkeypatch: pytest.MonkeyPatc
         with within(SOON_S, hangs.set):
             error = error_of(ConnectError, client.pages.create, PAGE_REQUEST)
         hangs.set()
-    why = "Couldn't reach the service: the address of localhost wasn't found in time."
+    why = "Couldn’t reach the service: the address of localhost wasn’t found in time."
     assert (str(error), error.executed) == (why, Executed.NO)
     assert server.requests == []
 

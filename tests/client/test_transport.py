@@ -192,7 +192,7 @@ def test_the_received_part_of_an_error_response_is_stored() -> None:
 def test_a_response_that_is_not_http_is_reported() -> None:
     with client_of_server(says_and_closes(b"SSH-2.0-OpenSSH_9.2\r\n\r\n")) as (client, _):
         error = error_of(ResponseLostError, client.people.list)
-    assert str(error) == "The service returned something that isn't HTTP."
+    assert str(error) == "The service returned something that isn’t HTTP."
 
 
 def test_an_unused_port_refuses() -> None:
@@ -201,7 +201,7 @@ def test_an_unused_port_refuses() -> None:
         taken.bind(("127.0.0.1", 0))
         with client_of(f"http://127.0.0.1:{taken.getsockname()[1]}") as client:
             error = error_of(ConnectError, client.pages.create, PAGE_REQUEST)
-    assert str(error) == "Couldn't reach the service: 127.0.0.1 refused the connection."
+    assert str(error) == "Couldn’t reach the service: 127.0.0.1 refused the connection."
     assert error.executed is Executed.NO
 
 
@@ -209,7 +209,7 @@ def test_an_unused_port_refuses() -> None:
 def test_an_unassigned_host_name_is_unknown(host: str) -> None:
     with client_of(f"http://{host}") as client:
         error = error_of(ConnectError, client.pages.create, PAGE_REQUEST)
-    assert str(error) == f"Couldn't reach the service: unknown host {host}."
+    assert str(error) == f"Couldn’t reach the service: unknown host {host}."
 
 
 def test_a_server_without_tls_is_a_tls_failure() -> None:
@@ -223,7 +223,7 @@ def test_a_server_without_tls_is_a_tls_failure() -> None:
         pool.submit(greet, listener)
         with client_of(f"https://127.0.0.1:{listener.getsockname()[1]}") as client:
             error = error_of(ConnectError, client.pages.create, PAGE_REQUEST)
-    assert str(error).startswith("Couldn't reach the service: TLS failure: ")
+    assert str(error).startswith("Couldn’t reach the service: TLS failure: ")
     assert error.executed is Executed.NO
 
 
@@ -238,7 +238,7 @@ def test_a_long_address_is_refused_before_it_is_sent() -> None:
         error = error_of(InvalidURLError, client.pages.get, "x" * 70_000)
         assert (server.connections, str(error)) == (
             0,
-            "Couldn't reach the service: the URL is too long.",
+            "Couldn’t reach the service: the URL is too long.",
         )
 
 
@@ -261,7 +261,7 @@ def test_a_compressed_answer_is_unpacked(encoding: str) -> None:
 def test_an_unexpected_or_broken_encoding_is_rejected(body: bytes, encoding: str) -> None:
     with client_of_server(says(answer(body, f"Content-Encoding: {encoding}"))) as (client, _):
         error = error_of(InvalidResponseError, client.people.list)
-    assert error.problem == "it can't be decompressed"
+    assert error.problem == "it can’t be decompressed"
 
 
 def test_half_a_gzip_is_a_bad_answer() -> None:
@@ -336,7 +336,7 @@ def test_calls_over_tls_go_through_a_tunnel(monkeypatch: pytest.MonkeyPatch) -> 
     assert proxy.requests[0].startswith(b"CONNECT service.example:443 HTTP/1.1")
     assert KEY.encode() not in proxy.requests[0]
     why = "the proxy refused the connection (407 Proxy Authentication Required)"
-    assert str(error) == f"Couldn't reach the service: {why}."
+    assert str(error) == f"Couldn’t reach the service: {why}."
 
 
 @pytest.mark.usefixtures("_no_proxy")
@@ -353,4 +353,4 @@ def test_an_unreachable_proxy_is_an_unreachable_service(monkeypatch: pytest.Monk
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
     with client_of("https://service.example") as client:
         error = error_of(ConnectError, client.pages.create, PAGE_REQUEST)
-    assert "Couldn't reach the service: " in str(error)
+    assert "Couldn’t reach the service: " in str(error)

@@ -409,7 +409,7 @@ def test_a_published_version_cannot_be_deleted(admin: Client, model: str) -> Non
         path = url(model, "delete", row[model].pk)
         html = admin.post(path, {"post": "yes"}, follow=True).text
         assert Version.objects.filter(pk=version.pk).count() == remaining
-        assert ("was published or queued, so it can&#x27;t be deleted." in html) == bool(remaining)
+        assert ("was published or queued, so it can’t be deleted." in html) == bool(remaining)
 
 
 def test_selected_pages_with_a_published_version_stay(admin: Client) -> None:

@@ -144,7 +144,7 @@ def test_a_key_made_in_the_admin_is_shown_once(admin: Client) -> None:
     url = reverse("admin:embedded_api_apikey_add")
     body = {"name": "CRM", "tenant": keys.default_tenant().pk}
     page = admin.post(url, body, follow=True).text
-    key = page.partition("It won&#x27;t be shown again: ")[2].split("<")[0].strip()
+    key = page.partition("It won’t be shown again: ")[2].split("<")[0].strip()
     assert status_with(key) == 200
     row = ApiKey.objects.get()
     listed = reverse("admin:embedded_api_apikey_changelist")

@@ -156,7 +156,7 @@ FAULTS = [
     Fault("302 to another host", elsewhere("http://evil.example"), Kind.FAULT, "returned 302"),
     status(301, Kind.FAULT, ""),
     status(307, Kind.FAULT, "", location="http://evil.example/v0/pages"),
-    status(204, Kind.UNREADABLE, "can't be read: (the whole response): not JSON."),
+    status(204, Kind.UNREADABLE, "can’t be read: (the whole response): not JSON."),
     Fault("206", partial_content, Kind.NONE),
     status(304, Kind.FAULT, "The service returned 304: Not Modified."),
     *(status(code, Kind.REFUSED, "") for code in (400, 405, 409, 413, 415, 422)),
@@ -174,12 +174,12 @@ FAULTS = [
     content("no UTF-8", b"\xff\xfe\x00{", Kind.UNREADABLE, "not JSON"),
     content("bad gzip", b"no", Kind.UNREADABLE, "decompressed", **{"content-encoding": "gzip"}),
     *(
-        content(f"{name} on top", body, Kind.UNREADABLE, "can't be read")
+        content(f"{name} on top", body, Kind.UNREADABLE, "can’t be read")
         for name, body in {"list": b"[]", "null": b"null"}.items()
     ),
     content("an empty object", b"{}", Kind.UNREADABLE, "Field required"),
-    content("deep", b"[" * 200_000, Kind.UNREADABLE, "can't be read"),
-    content("1e999", b"1e999", Kind.UNREADABLE, "can't be read"),
+    content("deep", b"[" * 200_000, Kind.UNREADABLE, "can’t be read"),
+    content("1e999", b"1e999", Kind.UNREADABLE, "can’t be read"),
     Fault("truncated JSON", half, Kind.UNREADABLE, "not JSON"),
     Fault("40 MiB", forty_mib, Kind.UNREADABLE, "larger than 32 MiB"),
     changed(

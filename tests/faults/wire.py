@@ -14,7 +14,7 @@ from tests.faults.pages import good_answer
 from tests.support.small_server import Script, answer, dribbles, says, says_and_closes, serving
 
 CLOSED = "The service closed the connection before responding."
-NO_TIME = "The service didn't respond within 0.6 s."
+NO_TIME = "The service didn’t respond within 0.6 s."
 OK = b"HTTP/1.1 200 OK\r\n"
 
 
@@ -70,7 +70,7 @@ FAULTS = [
         "no TLS there",
         lambda body: says_and_closes(b""),
         Kind.NOT_REACHED,
-        "Couldn't reach the service",
+        "Couldn’t reach the service",
         scheme="https",
     ),
     Fault("silence", lambda body: says(), Kind.LOST, NO_TIME),
@@ -127,7 +127,7 @@ FAULTS = [
         "two lengths",
         lambda body: says_and_closes(OK + b"Content-Length: 9\r\nContent-Length: 7\r\n\r\n" + body),
         Kind.LOST,
-        "isn't HTTP",
+        "isn’t HTTP",
     ),
     Fault("no length", lambda body: says_and_closes(OK + b"\r\n" + body), Kind.NONE),
     Fault(
@@ -136,11 +136,11 @@ FAULTS = [
         Kind.UNREADABLE,
         "not JSON",
     ),
-    Fault("not HTTP", lambda body: says_and_closes(b"SSH-2.0\r\n\r\n"), Kind.LOST, "isn't HTTP"),
+    Fault("not HTTP", lambda body: says_and_closes(b"SSH-2.0\r\n\r\n"), Kind.LOST, "isn’t HTTP"),
     Fault(
         "headers without end",
         lambda body: says_and_closes(OK + b"X-Y: z\r\n" * 40_000),
         Kind.LOST,
-        "isn't HTTP",
+        "isn’t HTTP",
     ),
 ]

@@ -63,8 +63,8 @@ def test_ready_when_database_migrations_and_cache_are_in_order(client: Client) -
 @pytest.mark.parametrize(
     ("seconds", "warning"),
     [
-        (-40, "This server's clock is 40 s ahead of the database's."),
-        (3_600, "This server's clock is 3,600 s behind the database's."),
+        (-40, "This server’s clock is 40 s ahead of the database’s."),
+        (3_600, "This server’s clock is 3,600 s behind the database’s."),
         (2, "ok"),
     ],
 )

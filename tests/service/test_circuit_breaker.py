@@ -85,7 +85,7 @@ def test_the_fourth_read_of_a_silent_service_fails_fast(
     assert len(silent_service.sent) == FAILURE_THRESHOLD
     assert answer.status_code == 504
     page_text = response_text(answer)
-    assert "Request not sent: the service didn't respond 3 times in a row." in page_text
+    assert "Request not sent: the service didn’t respond 3 times in a row." in page_text
     assert re.search(r"Next attempt in [1-5] s", page_text)
 
 
@@ -97,7 +97,7 @@ def test_the_last_known_state_is_shown_at_once(
         answer = as_viewer.get("/pages/")
     assert len(silent_service.sent) == FAILURE_THRESHOLD
     assert (
-        "Showing the last known state. The service didn't respond within 30 s. Request not sent"
+        "Showing the last known state. The service didn’t respond within 30 s. Request not sent"
         in response_text(answer)
     )
 

@@ -202,7 +202,7 @@ class PublishedStaysAdmin(ServiceAdmin):
         deleted, counts, missing, protected = super().get_deleted_objects(objs, request)  # type: ignore[arg-type]
         queued = self._versions_of(objs).filter(queued_at__isnull=False).select_related("audience")
         reasons = [
-            f"{version} of {version.audience} was published or queued, so it can't be deleted. "
+            f"{version} of {version.audience} was published or queued, so it can’t be deleted. "
             "Archive its audience or page instead."
             for version in queued.order_by("audience_id", "version_number")
         ]

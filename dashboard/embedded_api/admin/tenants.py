@@ -56,7 +56,7 @@ class ApiKeyAdmin(AddOnceAdmin):
             return
         obj.id = self.new_id(request)
         key = keys.issue(obj)
-        messages.warning(request, f"Copy the key now. It won't be shown again: {key}")
+        messages.warning(request, f"Copy the key now. It won’t be shown again: {key}")
 
     def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
         """Refuse deletion, as a revoked key records who had access and until when."""

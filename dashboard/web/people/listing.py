@@ -208,7 +208,7 @@ def _next_page_problem(page: ListEnvelope[Person], used: set[str]) -> str:
         return "The service returned a cursor that was already used."
     if not (page.items or page.unreadable_items):
         return "The service reports more but returned an empty page."
-    return f"The list didn't end after {MAX_PAGES:,} pages." if len(used) == MAX_PAGES else ""
+    return f"The list didn’t end after {MAX_PAGES:,} pages." if len(used) == MAX_PAGES else ""
 
 
 def person_field(match: PersonMatch, name: str, empty: str = "—") -> SafeString:

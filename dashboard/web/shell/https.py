@@ -11,12 +11,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 NO_TLS = (
-    "This request used plain http, and this server doesn't support https. Put an https proxy in "
+    "This request used plain http, and this server doesn’t support https. Put an https proxy in "
     "front and set BEHIND_PROXY=true, or set SECURE_COOKIES=false to run without https."
 )
 PROXY_NOT_TRUSTED = (
     "The proxy in front uses https, but BEHIND_PROXY is not set. Set BEHIND_PROXY=true once the "
-    "proxy sets X-Forwarded-Proto itself and removes the client's."
+    "proxy sets X-Forwarded-Proto itself and removes the client’s."
 )
 NO_PROTO = (
     "BEHIND_PROXY is set, but the proxy in front sends neither http nor https in "

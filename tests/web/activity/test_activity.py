@@ -49,7 +49,7 @@ def webhook(actor: User, key: str, **differs: Any) -> Operation:
     )
 
 
-LOST = AttemptResult(Outcome.UNKNOWN, "The service didn't respond within 30 s.")
+LOST = AttemptResult(Outcome.UNKNOWN, "The service didn’t respond within 30 s.")
 REFUSED = AttemptResult(Outcome.REJECTED, "The service returned 422: No.", 422, '{"detail": "No."}')
 
 
@@ -521,7 +521,7 @@ def test_a_check_without_a_response_says_so(
 ) -> None:
     webhook(ada, "k1", ending=LOST)
     fake_service.fails(httpx.ReadTimeout)
-    assert "the check failed. The service didn't respond" in settle(as_administrator, "check")
+    assert "the check failed. The service didn’t respond" in settle(as_administrator, "check")
 
 
 def test_a_settled_operation_is_not_retried(

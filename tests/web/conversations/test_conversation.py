@@ -140,8 +140,8 @@ def test_neither_audience_nor_conversation_is_a_404(page: ConversationPage) -> N
     ("status", "body", "sentence"),
     [
         (500, "oops", "Service error"),
-        (200, "<html>", "can't be read"),
-        (200, '{"messages": 1}', "can't be read"),
+        (200, "<html>", "can’t be read"),
+        (200, '{"messages": 1}', "can’t be read"),
         (401, "{}", "API key rejected"),
     ],
 )

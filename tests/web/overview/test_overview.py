@@ -26,7 +26,7 @@ from tests.support.seeding import seed_audiences, seed_pages, seed_publication
 
 pytestmark = pytest.mark.django_db
 
-UNKNOWN = AttemptResult(Outcome.UNKNOWN, "The service didn't respond within 30 s.")
+UNKNOWN = AttemptResult(Outcome.UNKNOWN, "The service didn’t respond within 30 s.")
 FAILED = AttemptResult(Outcome.REJECTED, "The service returned 422: No such version.", 422)
 SUCCEEDED = AttemptResult(Outcome.ACCEPTED)
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -112,7 +112,7 @@ def test_an_unknown_outcome_has_a_check_button(as_publisher: Client, paula: User
     html = get(as_publisher)
     section_text = section(html, "Needs attention")
     assert (
-        "Publish version 2, Brightwater Foods The service didn't respond within 30 s."
+        "Publish version 2, Brightwater Foods The service didn’t respond within 30 s."
         in section_text
     )
     assert "Check now" in section_text

@@ -270,7 +270,7 @@ def test_a_reload_after_an_unknown_outcome_sends_nothing(form: PageForm) -> None
 
 def test_a_request_never_sent_is_reported_and_recorded(form: PageForm) -> None:
     form.service.fails(httpx.ConnectError)
-    assert "Couldn't reach the service" in form.submit().problems
+    assert "Couldn’t reach the service" in form.submit().problems
     assert "may already exist" not in form.text
     assert Operation.objects.get().outcome == Outcome.NOT_SENT
 

@@ -96,7 +96,7 @@ def test_the_file_is_streamed(as_viewer: Client, fake_service: FakeService) -> N
     [
         (httpx.Response(400, json={"detail": "Old cursor"}), "returned 400: Old cursor"),
         (httpx.Response(200, content=b"<html>"), "not JSON"),
-        (httpx.ReadTimeout, "didn't respond within"),
+        (httpx.ReadTimeout, "didn’t respond within"),
         (part(wire.person(), then="1"), "returned a cursor that was already used"),
         (part(then="7"), "reports more but returned an empty page"),
         (part(hasMore=True), "reports more but returned no cursor"),

@@ -105,7 +105,7 @@ def test_a_late_response_is_unknown_until_checked(desk: Desk) -> None:
         return answer
 
     address = desk.publish(late)
-    assert f"didn't respond within {TIMEOUT_S} s" in desk.page_at(address)
+    assert f"didn’t respond within {TIMEOUT_S} s" in desk.page_at(address)
     assert "Publish version 2 Outcome unknown" in desk.record(address)
     released.set()
     assert carried_out.wait(60)

@@ -49,7 +49,7 @@ def test_the_page_names_the_time_zone_data(as_administrator: Client) -> None:
 def test_the_page_names_a_wrong_clock_of_this_server(as_administrator: Client) -> None:
     with corrected_by(timedelta(seconds=-40)):
         page = response_text(as_administrator.get(WATCH))
-    assert "This server's clock is 40 s ahead of the database's." in page
+    assert "This server’s clock is 40 s ahead of the database’s." in page
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")

@@ -77,7 +77,7 @@ def buttons_off(html: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("answer", "reason"),
-    [(refuse, "fake.service refused the connection."), (hang, "The service didn't respond within")],
+    [(refuse, "fake.service refused the connection."), (hang, "The service didn’t respond within")],
 )
 def test_every_page_names_the_outage_and_disables_buttons(
     mia: Client, fake_service: FakeService, answer: Any, reason: str

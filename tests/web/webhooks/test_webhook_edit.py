@@ -513,7 +513,7 @@ def test_where_it_cannot_be_read_first_nothing_is_sent(form: WebhookForm) -> Non
     form.service.reading = away
     response = form.post(data)
     assert (response.status_code, form.changes) == (503, [])
-    assert "The subscription couldn't be checked first." in response_text(response)
+    assert "The subscription couldn’t be checked first." in response_text(response)
     assert Operation.objects.get().outcome == Outcome.NOT_SENT
     form.service.reading = shows
     form.submit(response)

@@ -137,7 +137,7 @@ def test_a_press_records_the_state_before_it(switch: WebhookSwitch) -> None:
         (cut(carried_out=False), Outcome.UNKNOWN, ("true", "Current state: on.")),
         (cut(carried_out=True), Outcome.ACCEPTED, ("false", "Checked again: it is now off.")),
         (answers(500, carried_out=True), Outcome.ACCEPTED, ("false", "The service returned 500")),
-        (garbage, Outcome.ACCEPTED, ("false", "can't be read")),
+        (garbage, Outcome.ACCEPTED, ("false", "can’t be read")),
         (mistakes, Outcome.ACCEPTED, ("false", "the response is for another subscription")),
         (away, Outcome.NOT_SENT, ("true", "Last known state: on.")),
         (
@@ -172,7 +172,7 @@ def test_without_the_truth_the_last_seen_is_named(switch: WebhookSwitch) -> None
     switch.service.way, switch.service.reading = answers(500), answers(500)
     response = switch.press("off")
     assert aria_checked(response.text) == "true"
-    assert "Couldn't check again. Last known state: on." in response_text(response)
+    assert "Couldn’t check again. Last known state: on." in response_text(response)
 
 
 def test_a_flaky_service_never_leaves_a_wrong_switch(switch: WebhookSwitch) -> None:
