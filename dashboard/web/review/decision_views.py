@@ -4,7 +4,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
@@ -165,8 +164,8 @@ def review_undo(request: Request, run_id: int, number: int) -> HttpResponse:
     named = ReviewDecision.objects.filter(run=run, pk=int_param(request.POST.get("decision", "")))
     decision = named.first() or last_of_run(run)
     if decision is None:
-        messages.info(request, "Nothing to undo. A publish can be rolled back.")
-        return redirect(item_url(run, number))
+        problem = "Nothing to undo. A publish can be rolled back."
+        return show_item(request, read_queue(run), number, problem=problem)
     fields: dict[str, list[Any]] = {}
     try:
         with transaction.atomic():
@@ -179,8 +178,7 @@ def review_undo(request: Request, run_id: int, number: int) -> HttpResponse:
                 elif decision.reason:
                     fields = {"reason": [decision.reason]}
     except ReleaseError as error:
-        messages.error(request, str(error))
-        return redirect(item_url(run, number))
+        return show_item(request, read_queue(run), number, problem=str(error))
     key = [decision.page_id, decision.audience_id]
     url = item_url(run, run.keys.index(key) + 1 if key in run.keys else number)
     return redirect(keep_form(request, url, fields, request.user.pk) if fields else url)

@@ -16,7 +16,7 @@ from dashboard.clock import now as current_time
 from dashboard.comments.models import Comment
 from dashboard.ledger.models import AudienceRecord
 from dashboard.live.presence import CLAIM
-from dashboard.releases.models import Release, ReleaseItem
+from dashboard.releases.models import Release, ReleaseItem, ReleaseState
 from dashboard.review.models import MAX_REASON, DecisionKind, ReviewDecision, ReviewRun
 from tests.conftest import logged_in, person
 from tests.support import wire
@@ -273,6 +273,14 @@ def test_another_text_than_shown_is_not_decided_on(
 
 def test_nothing_to_undo_is_a_sentence(desk: ReviewDesk) -> None:
     assert "Nothing to undo." in desk.undo().text
+
+
+def test_what_cannot_be_undone_is_said_to_the_script(desk: ReviewDesk) -> None:
+    desk.decide("release")
+    Release.objects.update(state=ReleaseState.RUNNING)
+    response = desk.client.post(f"{desk.url}undo/", headers=AROUND)
+    assert (response.status_code, kinds()) == (422, ["release"])
+    assert "This release is being published. Nothing was changed." in text(response.text)
 
 
 def test_all_decided_shows_what_became_of_them(desk: ReviewDesk) -> None:
