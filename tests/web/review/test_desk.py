@@ -18,6 +18,7 @@ from dashboard.ledger.models import AudienceRecord
 from dashboard.live.presence import CLAIM
 from dashboard.releases.models import Release, ReleaseItem, ReleaseState
 from dashboard.review.models import MAX_REASON, DecisionKind, ReviewDecision, ReviewRun
+from dashboard.web.ui.markup import moment
 from tests.conftest import logged_in, person
 from tests.support import wire
 from tests.support.clock import Clock
@@ -281,6 +282,23 @@ def test_what_cannot_be_undone_is_said_to_the_script(desk: ReviewDesk) -> None:
     response = desk.client.post(f"{desk.url}undo/", headers=AROUND)
     assert (response.status_code, kinds()) == (422, ["release"])
     assert "This release is being published. Nothing was changed." in text(response.text)
+
+
+def test_the_summary_has_the_time_of_the_last_decision(desk: ReviewDesk, clock: Clock) -> None:
+    for _ in range(3):
+        clock.advance(3600)
+        desk.decide("skip")
+    last = ReviewDecision.objects.latest("pk").at
+    assert f"last decision {text(moment(last))}" in desk.text
+
+
+def test_without_a_decision_the_summary_names_none(
+    desk: ReviewDesk, service: PublishingAudiences
+) -> None:
+    AudienceRecord.objects.all().delete()
+    desk.next()
+    assert "Nothing left to review" in desk.text
+    assert "last decision" not in desk.text
 
 
 def test_all_decided_shows_what_became_of_them(desk: ReviewDesk) -> None:
