@@ -48,7 +48,7 @@ class ReviewRun(models.Model):
     """`[[page_id, audience_id], …]`, in order."""
     assigned_to = models.CharField(max_length=4, choices=AssignedTo, blank=True)
     position = models.PositiveIntegerField(default=1)
-    """The number of the last claimed item, starting at 1."""
+    """The number of the item that was shown last, starting at 1."""
     release = models.ForeignKey(
         "releases.Release", null=True, on_delete=models.SET_NULL, related_name="+"
     )

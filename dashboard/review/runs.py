@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
+from urllib.parse import unquote
 
 from django.contrib.auth.models import User
 from django.core.cache import cache
@@ -265,6 +266,17 @@ def go_to_next(
             ReviewRun.objects.filter(pk=run.pk).update(position=item.number, active_at=clock.now())
             return item
     return None
+
+
+def move_to(user_id: int, tab: str, place: str) -> None:
+    """Set the position of a user's review to the item that it shows; `tab` is its presence tab."""
+    run = ReviewRun.objects.filter(user=user_id, tab=tab).first()
+    key = [unquote(text) for text in place.split(":")[1:]]
+    if run is None or key not in run.keys:
+        return
+    number = run.keys.index(key) + 1
+    if number != run.position:
+        ReviewRun.objects.filter(pk=run.pk).update(position=number, active_at=clock.now())
 
 
 def review_at(user_id: int, page_id: str, audience_id: str) -> tuple[ReviewRun, int] | None:

@@ -9,6 +9,7 @@ from django.views.decorators.vary import vary_on_headers
 from dashboard.accounts.permissions import PUBLISH, may
 from dashboard.live.models import Doing
 from dashboard.live.presence import leave, report
+from dashboard.review.runs import move_to
 from dashboard.web.live.here import DOING, openable_place, who_is_at
 from dashboard.web.ui.htmx import Request
 from dashboard.web.ui.query_params import int_param
@@ -37,14 +38,17 @@ def here(request: Request) -> HttpResponse:
     is_denied = doing == Doing.DECIDING and not may(request, PUBLISH)
     if is_denied or doing not in DOING.get(place.partition(":")[0], ()):
         raise Http404
+    is_idle = "idle" in request.POST
     report(
         request.user.pk,
         tab,
         place,
         Doing(doing),
         version_number=int_param(request.POST.get("version", "")) or None,
-        is_idle="idle" in request.POST,
+        is_idle=is_idle,
     )
+    if not is_idle:
+        move_to(request.user.pk, tab, place)
     return _show(request, place)
 
 

@@ -67,6 +67,15 @@ def test_returning_continues_where_one_left(desk: ReviewDesk) -> None:
     assert f"/review/{desk.run_id}/2/" in page.text
 
 
+def test_an_item_chosen_from_the_list_is_where_one_continues(
+    desk: ReviewDesk, service: PublishingAudiences
+) -> None:
+    desk.open(3).report()
+    assert f"/review/{desk.run_id}/3/" in desk.client.get("/review/").text
+    dialog = PublishDialog(desk.client, service, DIALOG.format("aud_3", "aud_3"))  # type: ignore[arg-type]
+    assert f"/review/{desk.run_id}/3/next/" in dialog.publish().html
+
+
 def test_a_saved_view_gives_its_name_to_a_review(
     service: PublishingAudiences, as_publisher: Client
 ) -> None:
