@@ -339,6 +339,18 @@ def test_a_name_beyond_the_encoding_of_the_output_is_printed(
     assert "Zoë ??" in output.getvalue().decode("cp1252")
 
 
+def test_a_reader_that_stops_does_not_change_the_exit_code(
+    run: Run, key: Key, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plan_of(run, key, capsys)
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as output:
+        monkeypatch.setattr("sys.stdout", output)
+        assert run("request", plan) == 5
+        assert run("diff", "/".join(key)) == 3
+
+
 @pytest.mark.parametrize("retry_after", ["Wed, 21 Oct 2026 07:28:00 GMT", "-1", "soon"])
 def test_a_retry_after_that_is_no_number_is_ignored(
     retry_after: str, run: Run, transport: InProcess, monkeypatch: pytest.MonkeyPatch

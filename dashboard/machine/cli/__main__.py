@@ -71,10 +71,6 @@ def main(
     except CLIError as error:
         _print(str(error), file=sys.stderr)
         return error.code
-    except BrokenPipeError:
-        # The reader of the output has closed it, as `head` does.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return DONE
     except KeyboardInterrupt:
         return UNKNOWN
 
@@ -137,7 +133,12 @@ def _target(text: str) -> dict[str, str]:
 def _print(text: str, file: Any = None) -> None:
     """Print text with control characters replaced: names come from the service."""
     printable = "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
-    print(printable, file=file or sys.stdout)
+    stream = file or sys.stdout
+    try:
+        print(printable, file=stream, flush=True)
+    except BrokenPipeError:
+        # The reader has closed it, as `head` does. The exit code still tells the outcome.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _show(options: argparse.Namespace, body: Any, *lines: str) -> None:
