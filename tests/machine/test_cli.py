@@ -147,6 +147,14 @@ def words(command: str, values: dict[str, Any]) -> list[str]:
     return shlex.split(command)
 
 
+def test_diff_compares_the_version_it_is_given(
+    run: Run, key: Key, service: PublishingAudiences
+) -> None:
+    live = service.audiences[key]["publishedVersion"]["versionId"]
+    assert run("diff", f"{key[0]}/{key[1]}@{live}") == 0
+    assert run("diff", f"{key[0]}/{key[1]}@ver_unknown") == 1
+
+
 def test_an_unreachable_service_is_a_failure(
     run: Run, key: Key, service: PublishingAudiences
 ) -> None:

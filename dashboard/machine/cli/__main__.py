@@ -97,8 +97,8 @@ def _parser() -> argparse.ArgumentParser:
     find.add_argument("query", nargs="?", default="")
     find.add_argument("--page", default="", help="a page's ID")
     find.add_argument("--live-status", default="", help="such as changed or not-live")
-    diff = add("diff", _diff, "Compare the live and the latest version; 3 if they differ.")
-    diff.add_argument("audience", type=_target, metavar="PAGE/AUDIENCE")
+    diff = add("diff", _diff, "Compare the live version with the latest; 3 if they differ.")
+    diff.add_argument("audience", type=_target, metavar="PAGE/AUDIENCE[@VERSION]")
     plan = add("plan", _plan, "Check versions for publishing; nothing is sent.")
     plan.add_argument("audiences", type=_target, nargs="+", metavar="PAGE/AUDIENCE[@VERSION]")
     plan.add_argument("--note", default="", help="why; the approver reads it")
@@ -159,8 +159,9 @@ def _find(server: PressroomServer, options: argparse.Namespace) -> int:
 
 
 def _diff(server: PressroomServer, options: argparse.Namespace) -> int:
-    ids = {name: options.audience[name] for name in ("page_id", "audience_id")}
-    body = server.get_all("diff", "changes", **ids)
+    params = dict(options.audience)
+    params["to_version"] = params.pop("version_id") or "latest"
+    body = server.get_all("diff", "changes", **params)
     changes = []
     for change in body["changes"]:
         end = "…" if change["is_cut"] else ""
