@@ -410,6 +410,13 @@ def test_a_token_is_stored_by_the_key_store(
     assert run("find") == 0
     assert token not in "".join(capsys.readouterr())
 
+    def end_input(_: str) -> str:
+        raise EOFError
+
+    monkeypatch.setattr("getpass.getpass", end_input)
+    assert run("login") == 2
+    assert "No token was entered." in capsys.readouterr().err
+
     def fail(*_: str) -> None:
         raise KeyringError("No backend")
 

@@ -233,7 +233,10 @@ def _activity(server: PressroomServer, options: argparse.Namespace) -> int:
 
 def _login(server: PressroomServer, _options: argparse.Namespace) -> int:
     with key_store(USAGE) as store:
-        token = getpass.getpass(f"Token for {base_url()}: ").strip()
+        try:
+            token = getpass.getpass(f"Token for {base_url()}: ").strip()
+        except EOFError:
+            raise CLIError("No token was entered.", USAGE) from None
         server.sign_in(token)
         server.get("activity", limit=1)
         store.set_password(SERVICE, base_url(), token)
