@@ -290,6 +290,7 @@ def test_a_bad_setting_is_named(
         httpx.Response(301, headers={"Location": "https://testserver/"}),
         httpx.Response(200, html="<h1>Another site</h1>"),
         httpx.Response(200, json=["another API"]),
+        httpx.Response(404, json={"errors": [{"message": "Not found"}]}),
     ],
 )
 @pytest.mark.usefixtures("run")

@@ -122,11 +122,14 @@ class PressroomServer:
 
 def _body(response: httpx.Response) -> dict[str, Any]:
     """Return the JSON of a response. Raises CLIError with what to do next."""
+    kind = "json" if response.is_success else "problem+json"
     try:
         body = dict(response.json())
     except (TypeError, ValueError):
+        body = {}
+    if not body or kind not in response.headers.get("Content-Type", ""):
         detail = f"{base_url()} returned {response.status_code}. Check PRESSROOM_URL."
-        raise CLIError(detail, FAILED) from None
+        raise CLIError(detail, FAILED)
     if response.is_success:
         return body
     errors = [f"\n  {error['pointer']}: {error['detail']}" for error in body.get("errors", [])]
