@@ -1,10 +1,11 @@
 """Arguments and results of acts, the same for the JSON API, MCP and the command line."""
 
 from datetime import datetime
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
+from dashboard.json_api.problems import HOLDS_NUL
 from dashboard.releases.models import MAX_NAME, MAX_NOTE
 
 Source = Literal["service, untrusted"]
@@ -14,15 +15,8 @@ MAX_PLANNED = 100
 """Maximum number of versions in a plan. Source: our choice."""
 
 
-def _without_nul(text: str) -> str:
-    if "\0" in text:  # PostgreSQL rejects it.
-        raise ValueError("must not contain a NUL character")
-    return text
-
-
-Text = Annotated[str, AfterValidator(_without_nul)]
-Id = Annotated[Text, Field(min_length=1, max_length=2000)]
-AnyPage = Annotated[Text, Field("", max_length=2000)]
+Id = Annotated[str, Field(min_length=1, max_length=2000)]
+AnyPage = Annotated[str, Field("", max_length=2000)]
 LiveStatus = Literal[
     "", "not-live", "up-to-date", "changed", "progress", "canceled", "rolled-back", "rejected"
 ]
@@ -31,10 +25,17 @@ LiveStatus = Literal[
 class Input(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
+    @field_validator("*")
+    @classmethod
+    def _without_nul(cls, value: Any) -> Any:
+        if isinstance(value, str) and "\0" in value:  # PostgreSQL rejects it.
+            raise ValueError(HOLDS_NUL)
+        return value
+
 
 class Rest(Input):
     cursor: Annotated[
-        Text, Field("", max_length=4000, description="next_cursor of the last response")
+        str, Field("", max_length=4000, description="next_cursor of the last response")
     ]
 
 
@@ -44,7 +45,7 @@ class ListOptions(Rest):
 
 
 class Find(ListOptions):
-    query: Annotated[Text, Field("", max_length=200, description="Words of a name, or an ID")]
+    query: Annotated[str, Field("", max_length=200, description="Words of a name, or an ID")]
     live_status: Annotated[
         LiveStatus,
         Field("", description="`changed`: the latest version isn't live"),
@@ -57,22 +58,22 @@ class AudienceIds(Input):
 
 
 class ReadAudience(AudienceIds, Rest):
-    version: Annotated[Text, Field("latest", description="`latest`, `live` or a version's ID")]
+    version: Annotated[str, Field("latest", description="`latest`, `live` or a version's ID")]
 
 
 class Diff(AudienceIds, Rest):
-    from_version: Annotated[Text, Field("live", description="`live`, `latest` or an ID")]
-    to_version: Annotated[Text, Field("latest", description="`latest`, `live` or an ID")]
+    from_version: Annotated[str, Field("live", description="`live`, `latest` or an ID")]
+    to_version: Annotated[str, Field("latest", description="`latest`, `live` or an ID")]
 
 
 class VersionToPlan(AudienceIds):
-    version_id: Annotated[Text, Field("", description="Empty: the latest version")]
+    version_id: Annotated[str, Field("", description="Empty: the latest version")]
 
 
 class MakePlan(Input):
     versions: Annotated[list[VersionToPlan], Field(min_length=1, max_length=MAX_PLANNED)]
-    name: Annotated[Text, Field("", max_length=MAX_NAME)]
-    note: Annotated[Text, Field("", max_length=MAX_NOTE, description="Why; the approver reads it")]
+    name: Annotated[str, Field("", max_length=MAX_NAME)]
+    note: Annotated[str, Field("", max_length=MAX_NOTE, description="Why; the approver reads it")]
 
 
 class NamedPlan(Input):
@@ -84,7 +85,7 @@ class Status(NamedPlan, Rest):
 
 
 class Decision(Input):
-    digest: Annotated[Text, Field(max_length=64, description="The plan's")]
+    digest: Annotated[str, Field(max_length=64, description="The plan's")]
     confirm: Annotated[
         int | None,
         Field(None, ge=1, description="The plan's `confirm`, if it has one: warnings were read"),
@@ -99,7 +100,7 @@ class WriteComment(Input):
     page_id: AnyPage
     audience_id: AnyPage
     plan: Annotated[int | None, Field(None, ge=1, lt=2**63, description="Instead of an audience")]
-    body: Annotated[Text, Field(min_length=1, max_length=4000)]
+    body: Annotated[str, Field(min_length=1, max_length=4000)]
 
 
 Short = Annotated[str, BeforeValidator(lambda text: text[:300])]

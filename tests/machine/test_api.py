@@ -128,6 +128,19 @@ def test_every_wrong_parameter_is_named(interface: JsonInterface) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("body", "pointer", "detail"),
+    [
+        ({"body": "x" * 4_001}, "#/body", "String should have at most 4000 characters"),
+    ],
+)
+def test_a_problem_says_what_a_caller_can_correct(
+    body: Any, pointer: str, detail: str, interface: JsonInterface
+) -> None:
+    response = interface.send("POST", "comments", body, **{"Idempotency-Key": "one"})
+    assert response.json()["errors"] == [{"pointer": pointer, "detail": detail}]
+
+
 def test_a_cancel_takes_no_fields(interface: JsonInterface, key: Key) -> None:
     whole = {"versions": [{"page_id": key[0], "audience_id": key[1]}]}
     plan = interface.act("plan", **whole)[1]["plan"]
