@@ -140,7 +140,7 @@ def comment(caller: Caller, arguments: shapes.WriteComment) -> shapes.CommentSta
             raise not_found("Audience")
         thread = new_thread(TargetKind.AUDIENCE, arguments.page_id, arguments.audience_id)
     mark = caller.attribution
-    body = f"{arguments.body.strip()}\n\n({mark[0].upper()}{mark[1:]}.)"
+    body = f"{arguments.body}\n\n({mark[0].upper()}{mark[1:]}.)"
     if len(body) > MAX_BODY:
         detail = f"The comment is longer than {MAX_BODY:,} characters with its mark."
         raise invalid({"body": detail})

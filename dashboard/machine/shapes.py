@@ -3,7 +3,14 @@
 from datetime import datetime
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    field_validator,
+)
 
 from dashboard.json_api.problems import HOLDS_NUL
 from dashboard.releases.models import MAX_NAME, MAX_NOTE
@@ -100,7 +107,7 @@ class WriteComment(Input):
     page_id: AnyPage
     audience_id: AnyPage
     plan: Annotated[int | None, Field(None, ge=1, lt=2**63, description="Instead of an audience")]
-    body: Annotated[str, Field(min_length=1, max_length=4000)]
+    body: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=4000)]
 
 
 Short = Annotated[str, BeforeValidator(lambda text: text[:300])]
