@@ -18,7 +18,12 @@ PROBLEM_TYPE = "application/problem+json"
 MAX_ERRORS = 100
 """Fields named in one response: a body of 1 MiB may have a hundred thousand wrong ones."""
 HOLDS_NUL = "must not contain a NUL character"
-_MESSAGES = {"missing": "is required", "extra_forbidden": "is not a field of this request"}
+_MESSAGES = {
+    "missing": "is required",
+    "extra_forbidden": "is not a field of this request",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+}
 logger = logging.getLogger(__name__)
 
 
