@@ -65,7 +65,7 @@ _ALL = (
         "publish_failed",
         "Publishing",
         "Failed",
-        "{doing}{by} failed.",
+        "{doing}{by} failed{why}.",
         (OWNERS, FOLLOWERS),
         is_failure=True,
         is_for_teams=True,
@@ -285,5 +285,5 @@ def sentence(kind: str, facts: Mapping[str, Any]) -> str:
     if kind == TEST:
         return "This is a test message from Pressroom."
     kind_words = KINDS.get(kind)
-    facts = _Facts({"by": "", **facts})  # Only programs' events have it.
+    facts = _Facts({"by": "", "why": "", **facts})  # Not every event has them.
     return kind_words.sentence.format_map(facts) if kind_words else kind.replace("_", " ")

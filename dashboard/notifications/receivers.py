@@ -143,6 +143,7 @@ def on_item_ended_badly(item: ReleaseItem, **_: Any) -> None:
             audience=item.audience_name,
             page=item.page_name,
             actor=release.owner_name,
+            why=_why(item.operation),
         ),
         actor=release.owner,
         owners=[release.owner],
@@ -363,8 +364,14 @@ def facts_of(operation: Operation) -> dict[str, Any]:
         "version": number,
         "audience": name,
         "actor": operation.actor_name,
+        "why": _why(operation),
         **_by(operation.by_program),
     }
+
+
+def _why(operation: Operation | None) -> str:
+    is_unsent = operation and operation.outcome == Outcome.NOT_SENT
+    return ": nothing was sent" if is_unsent else ""
 
 
 def _release_facts(release: Release, **facts: Any) -> dict[str, Any]:

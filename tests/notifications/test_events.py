@@ -67,7 +67,7 @@ def test_own_publishes_are_reported_only_if_they_fail(publish: Publish, paula: U
     assert notices_of(paula) == [
         "Publishing version 2 of Brightwater Foods failed.",
         "Publishing version 2 of Brightwater Foods has an unknown outcome.",
-        "Publishing version 2 of Brightwater Foods failed.",
+        "Publishing version 2 of Brightwater Foods failed: nothing was sent.",
     ]
 
 
