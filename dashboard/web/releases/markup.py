@@ -22,7 +22,9 @@ def release_title(release: Release) -> str:
     return f"{release.name}, {formats.day(created, style)}, {clock_time(created)}"
 
 
-def planned_moment(value: datetime | None, *, capitalized: bool = False) -> SafeString:
+def planned_moment(
+    value: datetime | None, *, capitalized: bool = False, has_relative_day: bool = True
+) -> SafeString:
     """Render a planned or past moment to the minute, with its day: `today, 4:30 PM`.
 
     `capitalized` is for a moment that begins a line.
@@ -31,7 +33,8 @@ def planned_moment(value: datetime | None, *, capitalized: bool = False) -> Safe
         return SafeString("")
     local, formats = timezone.localtime(value), active_formats()
     days = (local.date() - timezone.localdate()).days
-    name = {-1: "yesterday", 0: "today", 1: "tomorrow"}.get(days, "")
+    names = {-1: "yesterday", 0: "today", 1: "tomorrow"} if has_relative_day else {}
+    name = names.get(days, "")
     style = "short" if local.year == timezone.localdate().year else "dated"
     return format_html(
         '<time datetime="{}" title="{}, {} {}">{}, {}</time>',
@@ -46,9 +49,17 @@ def planned_moment(value: datetime | None, *, capitalized: bool = False) -> Safe
 
 
 def local_text(moment: ScheduledMoment, *, capitalized: bool = False) -> SafeString:
-    """Render a moment in its own time zone: `today, 2:00 PM`."""
+    """Render a moment in its own time zone: `today, 2:00 PM`.
+
+    While it is another day there than where the viewer is, with the date: `29 Nov, 2:00 PM`.
+    """
+    today = timezone.localdate()
     with timezone.override(moment.known_zone):
-        return planned_moment(moment.instant, capitalized=capitalized)
+        return planned_moment(
+            moment.instant,
+            capitalized=capitalized,
+            has_relative_day=timezone.localdate() == today,
+        )
 
 
 def place_of(zone: str) -> str:

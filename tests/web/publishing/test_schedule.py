@@ -156,7 +156,7 @@ def test_a_missing_hour_is_moved_and_named(schedule: ScheduleForm) -> None:
 def test_what_the_chosen_time_means_is_shown_before(
     schedule: ScheduleForm, fake_service: FakeService
 ) -> None:
-    assert "Tomorrow, 14:00 in Oslo" in schedule.preview(date=tomorrow())
+    assert ", 14:00 in Oslo" in schedule.preview(date=tomorrow())
     assert "02:30 doesn’t exist" in schedule.preview(date=SPRING, time="02:30")
     assert "occurs twice" in schedule.preview(date=AUTUMN, time="02:30")
     assert "This time is in the past." in schedule.preview(date="2020-01-01")

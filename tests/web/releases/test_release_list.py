@@ -10,8 +10,10 @@ from django.utils import timezone
 
 from dashboard.releases import decisions
 from dashboard.releases.models import Release, ReleaseState, WorkerHeartbeat
-from dashboard.web.releases.markup import planned_moment
+from dashboard.releases.schedules import ScheduledMoment
+from dashboard.web.releases.markup import local_text, planned_moment
 from dashboard.web.releases.summary import ReleaseSummary
+from tests.support.clock import stopped
 from tests.support.html import elements, page_text, text
 from tests.support.live_page import Region
 from tests.web.releases.conftest import Draft
@@ -56,6 +58,22 @@ def test_a_planned_moment_says_when_in_any_time_zone() -> None:
         assert time.attributes["datetime"] == "2026-03-01T23:30:00+00:00"
         assert words in text(moment)
         assert moment.startswith("<time "), "the day is a part of the time"
+
+
+@pytest.mark.parametrize(
+    ("now", "words"),
+    [
+        (datetime(2026, 11, 28, 22, 30, tzinfo=UTC), "tomorrow, 22:00"),
+        (datetime(2026, 11, 28, 23, 30, tzinfo=UTC), "29 Nov, 22:00"),
+    ],
+)
+def test_a_day_of_another_zone_has_a_name_only_if_it_is_the_same_day_here(
+    monkeypatch: pytest.MonkeyPatch, now: datetime, words: str
+) -> None:
+    stopped(monkeypatch, at=now)
+    due = datetime(2026, 11, 29, 21, 0, tzinfo=UTC)
+    assert text(local_text(ScheduledMoment(due, "Europe/Oslo", ""))) == words
+    assert text(planned_moment(due)) == "tomorrow, 21:00"
 
 
 @pytest.mark.parametrize("words", ["prices", "PRICES november", "herbst", "Über"])
