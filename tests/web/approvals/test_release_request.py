@@ -164,6 +164,7 @@ def page(ask: Ask, as_peter: Client) -> ApprovalPage:
 def test_the_approver_sees_each_unchanged_version(page: ApprovalPage) -> None:
     seen = page.open().text
     assert "Checked just now: nothing has changed since the request." in seen
+    assert "Only the version below was checked." in seen
     assert "Changes to the supplementary context" in seen
     assert "Your decision" in seen
     item = page.release.items.last()
