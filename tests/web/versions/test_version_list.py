@@ -143,7 +143,7 @@ def test_missing_numbers_are_a_gap_between_two_checks(
     latest = wire.version(versionId="ver_6", versionNumber=6)
     serve(fake_service, wire.audience(latestVersion=latest, publishedVersion=None))
     seen = text(get(as_viewer, "version-list"))
-    assert "Versions 4 to 5 are missing." in seen
+    assert "Versions 4 and 5 are missing." in seen
     assert "They came and went between two checks" in seen
     assert "Earlier versions are missing." in seen
 
