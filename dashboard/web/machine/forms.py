@@ -40,7 +40,7 @@ class TokenForm(forms.Form):
         widget=forms.RadioSelect,
         error_messages={"required": "Choose which pages it may see."},
     )
-    page_ids = MultiLineField(label="Page IDs", rows=3, mono=True, help_text="One a line.")
+    page_ids = MultiLineField(label="Page IDs", rows=3, mono=True, help_text="One per line.")
     days = forms.TypedChoiceField(
         label="Expires after",
         choices=[("", "Choose…"), *LIFETIMES.items()],

@@ -56,7 +56,7 @@ class SettingsForm(forms.Form):
         choices=lambda: zone_choices()[1:],
         widget=forms.Select(attrs={"class": "input"}),
         error_messages={"required": "Choose a time zone.", "invalid_choice": "Choose a time zone."},
-        help_text="Of the quiet hours and the daily summary.",
+        help_text="For quiet hours and the daily summary.",
     )
     has_digest = forms.BooleanField(label="Send a daily summary by e-mail", required=False)
     digest_hour = forms.TypedChoiceField(
