@@ -29,6 +29,8 @@ def test_a_person_approves_what_a_service_token_requests(browser: Browser, serve
             page.locator(f"input[value={value}]").check()
         page.get_by_label("Expires after").select_option("7 days")
         page.get_by_role("button", name="Make token").click()
+        page.set_viewport_size({"width": 390, "height": 844})
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
         token = page.locator("#new-token").inner_text()
         approval = request_publish(server, token)
         reviewer = publisher.new_page()
