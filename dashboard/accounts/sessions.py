@@ -8,6 +8,7 @@ ways of signing in.
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from ipaddress import ip_address
 from typing import Any
 
@@ -16,6 +17,7 @@ from django.conf import settings
 from django.contrib.auth import logout
 from django.contrib.auth.middleware import get_user
 from django.contrib.auth.models import User
+from django.contrib.sessions.backends.base import UpdateError
 from django.http import HttpRequest, HttpResponse
 
 from dashboard import clock
@@ -117,6 +119,10 @@ def session_expiry_middleware(
             is_activity = BACKGROUND not in request.headers
             if is_activity and not is_persistent and now - seen > MIN_WRITE_INTERVAL_S:
                 request.session[SEEN] = int(now)
+                # A full disk must not hide the page, so Django doesn't save it with the response.
+                with suppress(UpdateError):
+                    request.session.save()
+                request.session.modified = False
             # Replace the lazy object: the user is accessed about sixty times per request.
             request.user = get_user(request)
         return get_response(request)

@@ -15,6 +15,7 @@ from django.urls import reverse
 from config.environment import BASE_DIR
 from dashboard.accounts.sessions import BEGAN, SEEN, UNKNOWN, client_address, is_expired
 from tests.support import wire
+from tests.support.failing_database import database_cannot_be_written
 from tests.support.named_urls import URLS, address
 from tests.support.second_factors import LOGIN, sign_in
 from tests.support.seeding import seed_pages
@@ -94,6 +95,15 @@ def test_use_keeps_an_idle_session_alive(client: Client, vera: User) -> None:
     session.save()
     client.get("/people/")
     assert client.session[SEEN] >= int(time.time()) - 60
+
+
+def test_a_full_disk_hides_no_page_from_who_is_signed_in(client: Client, vera: User) -> None:
+    sign_in(client, "vera")
+    session = client.session
+    session[SEEN] = int(time.time()) - HOUR + 100
+    session.save()
+    with database_cannot_be_written():
+        assert "Activity" in client.get("/activity/").text
 
 
 def test_failed_attempts_from_elsewhere_lock_no_one_out(vera: User, settings: Any) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from django.db import OperationalError, connection
@@ -10,16 +11,19 @@ WRITES = ("INSERT", "UPDATE", "DELETE")
 
 
 @contextmanager
-def ledger_cannot_be_written() -> Iterator[None]:
-    """Fail every write to the ledger, as on a full disk."""
+def database_cannot_be_written(tables: str = "") -> Iterator[None]:
+    """Fail every write, as on a full disk; only to tables whose names begin with `tables`."""
 
     def fail(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        if sql.startswith(WRITES) and '"ledger_' in sql:
+        if sql.startswith(WRITES) and f'"{tables}' in sql:
             raise OperationalError("database or disk is full")
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(fail):
         yield
+
+
+ledger_cannot_be_written = partial(database_cannot_be_written, "ledger_")
 
 
 class LostDatabase:
