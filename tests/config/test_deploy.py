@@ -76,6 +76,19 @@ def test_the_services_are_confined(name: str) -> None:
     assert float(exposure[1]) < MAX_EXPOSURE
 
 
+@pytest.mark.parametrize("name", SERVICES)
+def test_the_services_wait_for_a_database_that_starts_later(name: str) -> None:
+    """systemd gives up after five starts in ten seconds. Source: systemd.unit(5)."""
+    unit = (DEPLOY / "systemd" / name).read_text()
+    assert "\nRestart=on-failure\nRestartSec=5\n" in unit
+
+
+def test_the_containers_restart_and_finish_a_publish() -> None:
+    compose = (DEPLOY / "compose.yaml").read_text()
+    for line in ("image: pressroom", "restart: unless-stopped", "stop_grace_period: 100s"):
+        assert compose.count(line) == 2
+
+
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_each_script_can_run(script: Path) -> None:
     assert os.access(script, os.X_OK)
