@@ -29,17 +29,19 @@ from tests.support.redis import cache_at
 
 
 @pytest.mark.django_db
-def test_a_missing_migration_stops_the_start_in_one_sentence() -> None:
+@pytest.mark.parametrize("command", ["serve", "worker"])
+def test_a_missing_migration_stops_the_start_in_one_sentence(command: str) -> None:
     MigrationRecorder(connection).record_unapplied("web", "0001_groups")
     with pytest.raises(CommandError, match=r"^Migrations are not applied \(1\): run"):
-        call_command("serve")
+        call_command(command)
 
 
-def test_a_silent_database_stops_the_start() -> None:
+@pytest.mark.parametrize("command", ["serve", "worker"])
+def test_a_silent_database_stops_the_start(command: str) -> None:
     """PostgreSQL's driver writes several lines. SQLite writes one: see `test_migrations.py`."""
     address = "postgres://postgres@127.0.0.1:1/x"
     run = subprocess.run(
-        [sys.executable, "manage.py", "serve", f"--port={free_port()}"],
+        [sys.executable, "manage.py", command],
         cwd=BASE_DIR,
         env={**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "DATABASE_URL": address},
         capture_output=True,

@@ -10,7 +10,7 @@ from threading import Event, Thread
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.module_loading import import_string
 
 from dashboard import clock
@@ -25,6 +25,7 @@ from dashboard.notifications.watches import WATCH, WATCH_SERVICE
 from dashboard.page_drafts.drafts import DELETE_OLD_DRAFTS
 from dashboard.releases.hinted_reads import FOLLOW_HINTS
 from dashboard.releases.worker import new_worker_id, run_worker
+from dashboard.server.checks import start_errors
 from dashboard.service.crawl_task import CRAWL
 from dashboard.webhooks.receiver import DELETE_OLD_DELIVERIES
 from dashboard.work.tasks import WorkerTask
@@ -42,6 +43,8 @@ class Command(BaseCommand):
         "Read every page once an hour. Refresh pages that webhook events are about. "
         "Any number of workers may run."
     )
+    # `handle` runs the checks, and reports each finding in one sentence.
+    requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -52,6 +55,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, parent: int | None, **options: Any) -> None:
+        if errors := start_errors():
+            raise CommandError(" ".join(errors))
         stop = stop_on_signals()
         worker_id = new_worker_id()
         clock.measure()
