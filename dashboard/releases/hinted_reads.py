@@ -102,14 +102,15 @@ def read_hinted(worker_id: str) -> float | None:
         return None
     audiences = publishing_client().audiences
     with all_renewed(claims):
+        due = [claim for claim in claims if not _skip(claim, read_at)]
+        calls = {
+            claim.row.pk: run_concurrently(partial(audiences.list, claim.row.page_id))
+            for claim in due
+        }
         pauses_s = attempt_each(
-            [
-                (claim, run_concurrently(partial(audiences.list, claim.row.page_id)))
-                for claim in claims
-                if not _skip(claim, read_at)
-            ],
-            lambda call: _read(*call, read_at),
-            lambda call: postpone(call[0], clock.now() + RETRY_AFTER),
+            due,
+            lambda claim: _read(claim, calls[claim.row.pk], read_at),
+            lambda claim: postpone(claim, clock.now() + RETRY_AFTER),
         )
     delete_idle_hints(read_at)
     return max(pauses_s, default=0.0)

@@ -69,16 +69,18 @@ def attempt_each(
 
 def attempt(row: T, act: Callable[[T], object], record_error: Callable[[T], object]) -> None:
     """Act on a row. If that raises, log the error and have it recorded as a failed attempt."""
+    # Some rows are functions.
+    name = getattr(row, "__name__", None) or repr(row)
     try:
         act(row)
     except Exception:
-        _logger.exception("Work on %r failed", row)
+        _logger.exception("Work on %s failed", name)
         close_lost_connections()
         try:
             record_error(row)
         except Exception:
             # A claim ends by itself, and then the row is tried again.
-            _logger.exception("A failed attempt of %r could not be recorded", row)
+            _logger.exception("A failed attempt of %s could not be recorded", name)
             close_lost_connections()
 
 

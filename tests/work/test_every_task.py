@@ -48,6 +48,7 @@ from dashboard.webhooks.receiver import DELETE_OLD_DELIVERIES
 from dashboard.work.tasks import WorkerTask
 from tests.support.clock import Clock, ClockedStop
 from tests.support.embedded_api_factories import make_subscription, make_version
+from tests.support.failing_database import losable_database
 from tests.support.fake_service import Answer, FakeService
 from tests.support.hook_receiver import running_receiver
 from tests.support.many_audiences import Key
@@ -204,7 +205,9 @@ def published(keys: list[Key], user: User) -> Release:
 
 
 @pytest.mark.django_db
-def test_no_hint_stops_the_others(clock: Clock, fake_service: FakeService) -> None:
+def test_no_hint_stops_the_others(
+    clock: Clock, fake_service: FakeService, caplog: pytest.LogCaptureFixture
+) -> None:
     service, now = PublishingAudiences(), timezone.now()
     fake_service.answer = broken_for_bad(service)
     service.add(1, page_id="page_good")
@@ -214,6 +217,7 @@ def test_no_hint_stops_the_others(clock: Clock, fake_service: FakeService) -> No
     good, bad = (PageHint.objects.get(page_id=page_id) for page_id in ("page_good", BAD))
     assert (good.read_at, good.wake_at) == (now, None)
     assert (bad.worker_id, bad.wake_at) == ("", now + RETRY_AFTER)
+    assert f"Work on PageHint {bad.pk} failed" in caplog.text
     clock.advance(61)
     read_hinted("worker-1")
     bad.refresh_from_db()
@@ -234,6 +238,14 @@ def test_nothing_watched_stops_the_others(
     Event.objects.update(at=timezone.now())
     WATCH.run("worker-1", threading.Event())
     assert Delivery.objects.get().user == paula
+
+
+@pytest.mark.django_db
+def test_a_watch_that_fails_is_named_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    with losable_database() as database:
+        database.is_lost = True
+        WATCH.run("worker-1", threading.Event())
+    assert "Work on watch_schedules failed" in caplog.text
 
 
 @pytest.mark.django_db
