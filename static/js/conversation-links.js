@@ -5,7 +5,8 @@ import { leaveSearch } from "./conversation-search.js";
 
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a[href^='#']");
-  if (link) reveal(link.hash);
+  // The browser scrolls to an item that was hidden until now, but doesn't always focus it.
+  if (link) reveal(link.hash)?.focus({ preventScroll: true });
 });
 addEventListener("hashchange", () => {
   const place = reveal(location.hash);
