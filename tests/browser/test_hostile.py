@@ -59,6 +59,17 @@ def dashboard(
             yield running
 
 
+CUT_NAMES = """() => [...document.querySelectorAll("[translate=no]")].filter((name) => {
+  if (name.getBoundingClientRect().right <= innerWidth) return false;
+  for (let box = name; box; box = box.parentElement) {
+    const { overflowX, textOverflow } = getComputedStyle(box);
+    if (/auto|scroll/.test(overflowX) || textOverflow === "ellipsis") return false;
+  }
+  return true;
+}).map((name) => name.parentElement.className || name.parentElement.tagName)"""
+"""Names that end outside the window, except where they can be scrolled or have an ellipsis."""
+
+
 # A URL can only act as an attribute, and attributes are also checked with the policy on.
 ROUNDS = [
     *(pytest.param(False, number, id=f"policy on-{number}") for number in range(len(rounds()))),
@@ -156,12 +167,14 @@ def test_no_long_word_widens_a_page(
     try_to_change(client)
     page = open_page(profile, [])
     page.set_viewport_size({"width": width, "height": 800})
-    widths = {}
+    widths, cut = {}, {}
     for name, address in addresses(ID).items():
         page.goto(address)
         widths[name] = page.evaluate("document.documentElement.scrollWidth")
+        cut[name] = page.evaluate(CUT_NAMES)
     page.close()
     assert {name: wide for name, wide in widths.items() if wide > width} == {}
+    assert {name: names for name, names in cut.items() if names} == {}
 
 
 @pytest.mark.parametrize("profile", [False], indirect=True)
