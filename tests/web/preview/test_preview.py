@@ -334,6 +334,18 @@ def test_each_state_has_its_sentence(
     assert words in text(as_viewer.get(PAGE).text)
 
 
+def test_a_page_without_texts_has_an_empty_social_card(
+    as_viewer: Client, service: FakeService
+) -> None:
+    serve(service, wire.audience(), page=wire.page(title="", metadata=None))
+    social_card = (
+        text(as_viewer.get(PAGE).text).partition("Social card")[2].partition("Not drawn")[0]
+    )
+    assert "No title No description" in social_card
+    assert "search engines" not in social_card
+    assert "is used" not in social_card
+
+
 @pytest.mark.parametrize(
     ("audience", "words"),
     [
