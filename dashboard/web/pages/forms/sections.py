@@ -37,8 +37,8 @@ class LogoForm(NestedForm):
     noun = "Logo"
     plural = "Logos"
     inside = "image"
-    url = LinkField(label="Image URL")
-    alt_text = SingleLineField(label="Alt text")
+    url = LinkField(label="Picture URL")
+    alt_text = SingleLineField(label="Alternative text")
     file_id = SingleLineField(label="File ID", mono=True)
     asset_id = SingleLineField(label="Asset ID", mono=True)
 
