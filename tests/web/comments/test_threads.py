@@ -65,6 +65,11 @@ def test_other_places_have_threads_too(comments: CommentPage, paula: User, place
     assert comments.comments() == []
 
 
+def test_the_page_of_a_discussion_has_a_heading(as_viewer: Client) -> None:
+    seed_release()
+    assert "<h1>Comments</h1>" in as_viewer.get("/comments/?place=release:1").text
+
+
 @pytest.mark.parametrize("place", ["audience:page_1:aud_9", "release:9", "release:x", "people:1"])
 def test_a_place_that_does_not_exist_has_none(comments: CommentPage, place: str) -> None:
     CommentPage(comments.client, place).comment("Hello", expect=404)
