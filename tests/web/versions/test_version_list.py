@@ -408,6 +408,14 @@ def test_a_service_that_does_not_respond_is_reported(
     assert "Service unreachable" in get(as_viewer, "version-list", status=504)
 
 
+def test_an_excerpt_from_right_to_left_turns_no_words_after_it(
+    fake_service: FakeService, as_viewer: Client
+) -> None:
+    latest = wire.version(supplementaryContext="شاحنة على خريطة")
+    serve(fake_service, wire.audience(latestVersion=latest))
+    assert "<bdi>“شاحنة على خريطة”</bdi>" in get(as_viewer, "version-list")
+
+
 def test_one_call_makes_the_page(fake_service: FakeService, as_viewer: Client) -> None:
     serve(fake_service, wire.audience())
     get(as_viewer, "version-list")
