@@ -95,46 +95,72 @@ def test_each_script_can_run(script: Path) -> None:
     subprocess.run(["sh", "-n", script], check=True)
 
 
-def test_a_copy_that_was_made_can_be_restored(tmp_path: Path) -> None:
-    """On SQLite. External programs are stubs that print their arguments."""
-    tools, root = tmp_path / "tools", tmp_path / "root"
-    stub = '#!/bin/sh\necho "$(basename "$0")" "$@"\n'
-    copy_with_python = (
-        "#!/usr/bin/env python3\nimport sqlite3, sys\nsqlite3.connect(sys.argv[1])"
-        ".execute(sys.argv[2])\n"
-    )
-    install = '#!/bin/sh\ncp "$4" "$5"\n'
-    stubs = dict.fromkeys(("systemctl", "pressroom-manage"), stub)
-    stubs |= {"sqlite3": copy_with_python, "install": install}
-    tools.mkdir()
-    for name, text in stubs.items():
-        (tools / name).write_text(text)
-        (tools / name).chmod(0o755)
-    for folder in ("srv/pressroom/var", "var/backups/pressroom", "etc"):
-        (root / folder).mkdir(parents=True)
-    (root / "etc" / "pressroom.env").write_text("DATABASE_URL=\n")
-    database = root / "srv" / "pressroom" / "var" / "pressroom.sqlite3"
+STUB = '#!/bin/sh\necho "$(basename "$0")" "$@"\n'
+STUBS = {
+    "systemctl": STUB,
+    "pressroom-manage": STUB,
+    "setpriv": '#!/bin/sh\nshift 3\nexec "$@"\n',
+    "psql": STUB,
+    "pg_restore": STUB,
+    "sqlite3": (
+        "#!/usr/bin/env python3\nimport sqlite3, sys\n"
+        "for [cell] in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]):\n    print(cell)\n"
+    ),
+    "install": '#!/bin/sh\ncp "$4" "$5"\n',
+}
+"""Programs of the scripts. They print their arguments, or do the same without root's rights."""
 
-    def write(value: int) -> None:
-        with closing(sqlite3.connect(database)) as opened, opened:
+
+class Machine:
+    """A machine with the scripts, whose database is the SQLite file `database`."""
+
+    def __init__(self, root: Path, database_url: str = "") -> None:
+        self.root, self.url = root, database_url
+        self.copies = root / "var" / "backups" / "pressroom"
+        self.database = root / "srv" / "pressroom" / "var" / "pressroom.sqlite3"
+        for folder in ("srv/pressroom/var", "var/backups/pressroom", "etc", "tools"):
+            (root / folder).mkdir(parents=True)
+        for name, text in STUBS.items():
+            (root / "tools" / name).write_text(text)
+            (root / "tools" / name).chmod(0o755)
+        (root / "etc" / "pressroom.env").write_text(f"DATABASE_URL={database_url}\n")
+
+    def write(self, value: int) -> None:
+        with closing(sqlite3.connect(self.database)) as opened, opened:
             opened.executescript(f"DROP TABLE IF EXISTS it; CREATE TABLE it AS SELECT {value} AS n")
 
-    def run(name: str, *arguments: str) -> str:
+    def read(self) -> int:
+        with closing(sqlite3.connect(self.database)) as opened:
+            [value] = opened.execute("SELECT n FROM it").fetchone()
+        return int(value)
+
+    def run(self, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         text = (DEPLOY / "bin" / name).read_text()
         for path in ("/srv/pressroom", "/var/backups", "/etc/pressroom.env"):
-            text = text.replace(path, f"{root}{path}")
-        env = {"PATH": f"{tools}:{os.environ['PATH']}"}
-        shell = ["sh", "-c", text, name, *arguments]
-        return subprocess.run(shell, check=True, env=env, capture_output=True, text=True).stdout
+            text = text.replace(path, f"{self.root}{path}")
+        path = f"{self.root / 'tools'}:{os.environ['PATH']}"
+        return subprocess.run(
+            ["sh", "-c", text, name, *arguments],
+            env={"PATH": path, "DATABASE_URL": self.url},
+            check=False,
+            capture_output=True,
+            text=True,
+        )
 
-    write(1)
-    run("pressroom-backup")
-    (copy,) = (root / "var" / "backups" / "pressroom").iterdir()
-    write(2)
-    done = run("pressroom-restore", str(copy))
-    with closing(sqlite3.connect(database)) as opened:
-        assert opened.execute("SELECT n FROM it").fetchone() == (1,)
-    assert done.split("\n")[:-1] == [
+
+@pytest.mark.parametrize("name", ["pressroom", "another"])
+def test_a_copy_that_was_made_can_be_restored(tmp_path: Path, name: str) -> None:
+    """Of the default SQLite file, and of one that DATABASE_URL names."""
+    database = tmp_path / "srv" / "pressroom" / "var" / f"{name}.sqlite3"
+    machine = Machine(tmp_path, "" if name == "pressroom" else f"sqlite:///{database}")
+    machine.database = database
+    machine.write(1)
+    assert machine.run("pressroom-backup").returncode == 0
+    (copy,) = machine.copies.iterdir()
+    machine.write(2)
+    done = machine.run("pressroom-restore", str(copy))
+    assert machine.read() == 1
+    assert done.stdout.split("\n")[:-1] == [
         "systemctl stop pressroom.socket pressroom pressroom-worker pressroom-nightly",
         "pressroom-manage migrate",
         "pressroom-manage after_restore",
@@ -143,3 +169,30 @@ def test_a_copy_that_was_made_can_be_restored(tmp_path: Path) -> None:
         "systemctl start pressroom-worker",
         "pressroom-manage crawl",
     ]
+
+
+def test_a_missing_database_is_not_backed_up_as_an_empty_one(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    assert machine.run("pressroom-backup").returncode != 0
+    assert not [*machine.copies.iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("database_url", "copy"),
+    [
+        ("", "missing.sqlite3"),
+        ("", "damaged.sqlite3"),
+        ("", "of-postgresql.dump"),
+        ("postgres://127.0.0.1/pressroom", "missing.dump"),
+        ("postgres://127.0.0.1/pressroom", "damaged.sqlite3"),
+    ],
+)
+def test_an_unusable_copy_stops_and_replaces_nothing(
+    tmp_path: Path, database_url: str, copy: str
+) -> None:
+    machine = Machine(tmp_path, database_url)
+    machine.write(1)
+    if not copy.startswith("missing"):
+        (machine.copies / copy).write_text("no database")
+    done = machine.run("pressroom-restore", str(machine.copies / copy))
+    assert (done.returncode != 0, done.stdout, machine.read()) == (True, "", 1)
