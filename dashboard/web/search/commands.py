@@ -12,6 +12,7 @@ from dashboard.accounts.permissions import (
     MANAGE_APPROVALS,
     MANAGE_DELIVERIES,
     MANAGE_PEOPLE,
+    MANAGE_SITE,
     PUBLISH,
     may,
 )
@@ -51,6 +52,7 @@ DESTINATIONS = (
     Destination("overview", "Overview", "overview"),
     Destination("page", "Pages", "page-list"),
     Destination("audience", "Audiences", "audience-list"),
+    Destination("queue", "Review", "review-list"),
     Destination("release", "Releases", "release-list"),
     Destination("approve", "Approvals", "approval-list"),
     Destination("people", "People", "people-list"),
@@ -77,6 +79,8 @@ DESTINATIONS = (
             Destination("lock", "Two-factor authentication", "settings", "Passkeys", "#sign-in"),
             Destination("lock", "Change password", "password"),
             Destination("approve", "Approval rule", "approval-rule", permission=MANAGE_APPROVALS),
+            Destination("globe", "Address of the site", "site-pattern", permission=MANAGE_SITE),
+            Destination("key", "Tokens", "token-list", "Connect, Agents, Command line"),
             Destination("people", "Sign-in settings", "sign-in-policy", permission=MANAGE_PEOPLE),
             Destination("mail", "Delivery log", "delivery-log", permission=MANAGE_DELIVERIES),
         )

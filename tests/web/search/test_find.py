@@ -104,7 +104,7 @@ def test_the_coverage_is_shown(as_viewer: Client) -> None:
     seed_pages(wire.page(), total=9)
     assert "Searching 1 of 9 pages and their audiences." in text(find(as_viewer, "x"))
     seed_pages(wire.page(), total=1)
-    assert "Searching all 1 pages" in text(find(as_viewer, "x"))
+    assert "Searching 1 page and its audiences" in text(find(as_viewer, "x"))
 
 
 def test_names_are_never_markup(as_viewer: Client) -> None:
@@ -374,6 +374,9 @@ def test_a_verb_adds_few_queries(as_publisher: Client, django_assert_max_num_que
         ("receiver", "/hooks/"),
         ("outcome unknown", "/activity/?outcome=unknown"),
         ("approval rule", "/accounts/settings/approvals/"),
+        ("review", "/review/"),
+        ("tokens", "/accounts/settings/tokens/"),
+        ("address of the site", "/accounts/settings/site/"),
     ],
 )
 def test_pages_are_found_by_what_they_hold(
@@ -384,6 +387,8 @@ def test_pages_are_found_by_what_they_hold(
 
 def test_pages_without_a_right_are_not_offered(as_viewer: Client) -> None:
     assert "/accounts/settings/approvals/" not in palette(as_viewer, "approval rule")
+    assert "/accounts/settings/site/" not in palette(as_viewer, "address of the site")
+    assert as_viewer.get(palette(as_viewer, "tokens")[0]).status_code == 200
 
 
 def test_the_dark_theme_is_one_command(as_viewer: Client) -> None:
