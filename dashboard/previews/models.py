@@ -20,7 +20,7 @@ PLACEHOLDERS = {
 }
 """Names in a pattern, and the fields of the API that they stand for."""
 _PLACEHOLDER = re.compile(rf"{{({'|'.join(PLACEHOLDERS)})}}")
-_PATTERN = re.compile(rf"https://[^{{}}/?#@]+[/?](?:[^{{}}#]|{_PLACEHOLDER.pattern})+")
+_PATTERN = re.compile(rf"https://[^{{}}/?#@\[\]]+[/?](?:[^{{}}#]|{_PLACEHOLDER.pattern})+")
 
 
 class SitePattern(models.Model):

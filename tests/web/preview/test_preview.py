@@ -500,6 +500,7 @@ def test_an_address_is_saved_after_its_examples(
     ("pattern", "words"),
     [
         ("https://{route_key}.example/", "The host is fixed"),
+        ("https://[::1/{route_key}", "The host is fixed"),
         ("https://site.example/{route_key}", "so there is no example"),
         (f"https://site.example/{{route_key}}{'x' * 500}", "at most 500 characters"),
     ],
