@@ -30,8 +30,8 @@ from dashboard.web.ui.forms import forget_unsent_form, resumed_form, sent_form_k
 from dashboard.web.ui.htmx import Request, render_partial, safe_return_url
 from dashboard.web.ui.query_params import MAX_TEXT_LENGTH
 
-HIDDEN_FIELDS = ("place", "kind", "about", "object_id", "version", "start", "end", "digest", "next")
-"""The fields that say what a new thread is about, and the page to return to."""
+HIDDEN_FIELDS = ("place", "kind", "about", "object_id", "version", "start", "end", "digest")
+"""The fields that say what a new thread is about."""
 
 CELLS = (
     Cell("Thread", "thread_id"),
@@ -116,12 +116,19 @@ def _fields(request: Request) -> QueryDict:
 def _show_form(
     request: Request, place: str, error: CommentError | None, **context: Any
 ) -> HttpResponse:
+    """Show a form. Its field `next` is the page to return to, instead of the place's own."""
     status = HTTPStatus.OK
     if isinstance(error, TextChangedError):
         status = HTTPStatus.CONFLICT
     elif error and request.method == "POST":
         status = HTTPStatus.UNPROCESSABLE_ENTITY
-    context |= {"place": place_or_404(place), "problem": error or ""}
+    target = place_or_404(place)
+    context |= {
+        "place": target,
+        "problem": error or "",
+        "hidden": {**context.get("hidden", {}), "next": _fields(request).get("next")},
+        "back": safe_return_url(request, "next", target.path),
+    }
     return render(request, "comments/form.html", context, status=status)
 
 

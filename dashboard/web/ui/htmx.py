@@ -96,7 +96,7 @@ def block_name(target: str | None) -> str:
 
 
 def safe_return_url(request: HttpRequest, field: str, otherwise: str) -> str:
-    url = request.POST.get(field, "")
+    url = request.POST.get(field) or request.GET.get(field, "")
     # `redirect` would take any other text as the name of a view.
     is_ours = url.startswith(("/", "https://", "http://")) and url_has_allowed_host_and_scheme(
         url, allowed_hosts={request.get_host()}, require_https=request.is_secure()

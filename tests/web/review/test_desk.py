@@ -1,7 +1,7 @@
 """A review of a list: its order, its items, the decisions on them, and what is left."""
 
 from datetime import timedelta
-from html import unescape
+from html import escape, unescape
 from zoneinfo import ZoneInfo
 
 import httpx
@@ -171,6 +171,23 @@ def test_without_scripts_a_comment_returns_to_its_item(desk: ReviewDesk) -> None
     assert added.url.startswith(f"{desk.url}#thread-")
     unsent = comments.comment(" ", expect=422, next=desk.url)
     assert f'name="next" value="{desk.url}"' in unsent.text
+
+
+@pytest.mark.parametrize("act", ["edit", "delete"])
+def test_a_comment_changed_in_a_review_returns_to_its_item(desk: ReviewDesk, act: str) -> None:
+    CommentPage(desk.client).comment("Why?")
+    region = {"HX-Request": "true", "HX-Target": "item-discussion"}
+    desk.url += "?show=live&resume=1"
+    region["HX-Current-URL"] = f"http://testserver{desk.url}"
+    for html in (
+        desk.client.get(desk.url).text,
+        desk.client.get("/comments/?place=audience:page_1:aud_1", headers=region).text,
+    ):
+        hrefs = [element.attributes.get("href") or "" for element in elements(html, "a")]
+        [link] = [href for href in hrefs if f"/{act}/" in href]
+        assert f'href="{escape(desk.url)}#thread-' in desk.client.get(link).text
+    response = desk.client.post(link, {"body": "Why not?", "next": desk.url})
+    assert response.url.partition("#")[0] == desk.url
 
 
 def test_needs_work_without_words_is_refused(desk: ReviewDesk) -> None:
