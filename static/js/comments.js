@@ -33,7 +33,9 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   }
   forget(form);
   form.reset();
-  form.closest(".reply")?.removeAttribute("open");
+  const reply = form.closest(".reply");
+  reply?.removeAttribute("open");
+  reply?.querySelector("summary").focus();
   if (form.id === "passage-form") form.hidden = true;
 });
 function showProblem(form, detail) {

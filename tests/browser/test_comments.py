@@ -59,6 +59,7 @@ def test_two_people_comment_on_the_same_text(page: Page, ana: Page, server: Runn
     ana.keyboard.type("It is.")
     ana.keyboard.press("Control+Enter")
     expect(ana.locator(".discussion").first).to_contain_text("It is.")
+    expect(ana.locator(".annotated summary")).to_be_focused()
     ana.get_by_role("button", name="Resolve").first.focus()
     ana.keyboard.press("Enter")
     expect(ana.locator("details.thread-card")).to_contain_text("resolved")
