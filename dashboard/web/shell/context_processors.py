@@ -48,7 +48,7 @@ from dashboard.web.live.shell_state import (
 from dashboard.web.saved_views.counts import count_views
 from dashboard.web.search.hits import visit_hits
 from dashboard.web.ui.formats import time_zone_label
-from dashboard.web.ui.forms import form_ticket
+from dashboard.web.ui.forms import form_ticket, resumed_form
 from dashboard.web.ui.htmx import is_refresh
 
 TONES = {
@@ -85,6 +85,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "csrf_token": token,
         "csrf_input": _lazy(format_html, csrf_input, token),
         "form_ticket": _lazy(form_ticket, request),
+        "resumed_form": _lazy(resumed_form, request),
         "theme": _lazy(_theme, request),
         "time_zone_label": _lazy(time_zone_label, request),
         "is_followed": partial(is_followed, cast("User", request.user)),

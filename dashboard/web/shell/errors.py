@@ -1,5 +1,7 @@
 """Error pages. They say what happened, what did not change, and what to do."""
 
+from collections.abc import Mapping
+
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
@@ -22,6 +24,7 @@ from dashboard.web.pages.drafts import is_background_request
 from dashboard.web.shell.unsent_forms import save_unsent_form
 from dashboard.web.ui.failures import Failure, explain
 from dashboard.web.ui.formats import number
+from dashboard.web.ui.forms import ticket_user_id
 from dashboard.web.ui.request_body import FileRefusedError
 
 SECTIONS = {
@@ -150,6 +153,13 @@ def _sent_and_not_recorded(operation: Operation) -> Failure:
     )
 
 
+def _typed_fields(request: HttpRequest, failure: Failure) -> Mapping[str, object]:
+    """Return the fields of the user's own form, unless it may be too large or incomplete."""
+    is_readable = request.method == "POST" and failure.status not in (400, 404, 413, 500)
+    user = getattr(request, "user", None)
+    return request.POST if is_readable and user and ticket_user_id(request) == user.pk else {}
+
+
 def _render_failure(request: HttpRequest, failure: Failure) -> HttpResponse:
     template = "errors/message.html" if getattr(request, "htmx", None) else "errors/page.html"
     referer = request.headers.get("Referer", "")
@@ -163,6 +173,7 @@ def _render_failure(request: HttpRequest, failure: Failure) -> HttpResponse:
         "here": here,
         "list_view": SECTIONS.get(here),
         "form_url": referer if request.method == "POST" and is_ours else "",
+        "fields": _typed_fields(request, failure),
         "now": clock.now(),
         "request_id": current_request_id(),
     }

@@ -20,6 +20,7 @@ RESUMED_AT = {
     "review-needs-work": "review-item",
     "review-reject": "review-item",
     "review-later": "review-item",
+    "change-verdict": "conversation",
     "version-schedule": "version-publish",
     "saved-view-new": "saved-view-new",
     "saved-view-edit": "saved-view-edit",

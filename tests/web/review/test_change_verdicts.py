@@ -10,7 +10,7 @@ from dashboard.review.models import ChangeVerdict
 from dashboard.review.verdicts import appears_in
 from tests.support import wire
 from tests.support.fake_service import FakeService
-from tests.support.html import text
+from tests.support.html import elements, text
 from tests.support.publishing_service import PublishingService
 from tests.web.review.conftest import CONVERSATION, judge
 
@@ -86,18 +86,47 @@ def test_another_text_makes_a_verdict_old(
     assert "were rejected" not in as_publisher.get(DIALOG).text
 
 
-def test_a_verdict_on_another_text_is_not_recorded(
+def test_a_verdict_on_another_text_is_refused(
     changes: list[dict[str, Any]], as_publisher: Client
 ) -> None:
-    assert judge(as_publisher, changes[0], "rejected", shown="another").status_code == 200
+    page = judge(as_publisher, changes[0], "rejected", shown="another", note="Too narrow.")
+    assert "was edited after the page was loaded. Nothing was recorded." in text(page.text)
+    assert "Your note: “Too narrow.”" in text(page.text)
     assert not ChangeVerdict.objects.exists()
 
 
-def test_a_change_that_is_gone_is_not_found(
+def test_a_verdict_on_a_change_that_is_gone_is_refused(
     changes: list[dict[str, Any]], as_publisher: Client
 ) -> None:
-    gone = changes.pop()
-    assert judge(as_publisher, gone, "rejected").status_code == 404
+    page = judge(as_publisher, changes.pop(), "rejected", note="Too narrow.")
+    assert "no longer pending. Nothing was recorded. Your note: “Too narrow.”" in text(page.text)
+
+
+def value_in(page: Any, name: str) -> str:
+    """Return the value of the first field with this name."""
+    inputs = [element.attributes for element in elements(page.text, "input")]
+    return str(next(field for field in inputs if field.get("name") == name)["value"])
+
+
+def test_a_note_waits_for_the_next_sign_in(
+    changes: list[dict[str, Any]], as_publisher: Client
+) -> None:
+    ticket = value_in(as_publisher.get(CONVERSATION), "ticket")
+    as_publisher.logout()
+    page = judge(as_publisher, changes[0], "rejected", note="Too narrow.", ticket=ticket)
+    login = page.redirect_chain[-1][0]
+    page = as_publisher.post(login, {"username": "paula", "password": "paula"}, follow=True)
+    assert value_in(page, "note") == "Too narrow."
+
+
+def test_a_note_is_given_back_in_an_outage(
+    changes: list[dict[str, Any]], as_publisher: Client, fake_service: FakeService
+) -> None:
+    ticket = value_in(as_publisher.get(CONVERSATION), "ticket")
+    fake_service.answer = lambda request: httpx.Response(400, json={})
+    page = judge(as_publisher, changes[0], "rejected", note="Too narrow.", ticket=ticket)
+    assert page.status_code == 502
+    assert "What you typed Too narrow." in text(page.text)
 
 
 def test_the_dialog_counts_rejected_changes(

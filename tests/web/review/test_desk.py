@@ -552,6 +552,26 @@ def test_the_number_of_queries_does_not_grow(
         desk.client.get(desk.url, headers=AROUND)
 
 
+def ticket_of(desk: ReviewDesk) -> str:
+    return desk.html.partition('name="ticket" value="')[2].partition('"')[0]
+
+
+def test_typed_words_are_given_back_without_the_audience(desk: ReviewDesk) -> None:
+    AudienceRecord.objects.filter(audience_id="aud_1").delete()
+    desk.decide("needs-work", comment="Too narrow.")
+    assert desk.status == 422
+    assert "What you typed Too narrow." in desk.text
+
+
+def test_typed_words_are_given_back_without_the_right(desk: ReviewDesk, paula: User) -> None:
+    ticket = ticket_of(desk)
+    paula.groups.clear()
+    desk.decide("reject", reason="Too narrow.", ticket=ticket)
+    assert desk.status == 403
+    assert "What you typed Too narrow." in desk.text
+    assert "Too narrow." not in desk.decide("reject", reason="Too narrow.", ticket="other").text
+
+
 def test_an_item_is_assigned_and_shown_again(desk: ReviewDesk, ben: User) -> None:
     [link] = [
         element.attributes["href"]
@@ -566,7 +586,7 @@ def test_an_item_is_assigned_and_shown_again(desk: ReviewDesk, ben: User) -> Non
 
 
 def test_typed_words_wait_for_the_next_sign_in(desk: ReviewDesk) -> None:
-    ticket = desk.html.partition('name="ticket" value="')[2].partition('"')[0]
+    ticket = ticket_of(desk)
     form = {"shown": desk.shown, "reason": "Too narrow.", "ticket": ticket}
     desk.client.logout()
     login = desk.client.post(f"{desk.url}reject/", form).headers["Location"]
