@@ -119,10 +119,13 @@ def cancel(caller: Caller, arguments: shapes.NamedPlan) -> shapes.PlanState:
     if release.is_provisional:
         state = _state(release.pk)
         ended = {"outcome": "failed", "state": ReleaseState.CANCELED.value, "digest": ""}
+        nothing = {"confirm": None, "expires_at": None}
+        for item in state.items:
+            item.state = ItemState.CANCELED.value
         # If it was requested or published at this moment, it isn't discarded.
         if drafting.discard(release, caller.user):
-            return state.model_copy(update=ended)
-    with _refusals():
+            return state.model_copy(update=ended | nothing)
+    with _refusals("Check its status."):
         decisions.cancel(release, caller.user, caller.attribution)
     return _state(release.pk)
 
@@ -213,7 +216,8 @@ def _unchanged(caller: Caller, arguments: shapes.Decide) -> Release:
     """Read a plan's versions again. Raises ProblemError (409) if it ended, expired or changed."""
     release = _own(caller, arguments.plan)
     if release.state != ReleaseState.DRAFT:
-        raise _conflict(drafting.state_sentence(release), kind="not-a-plan")
+        sentence, step = drafting.state_sentence(release), "Check its status, or make a new plan."
+        raise _conflict(sentence, step, kind="not-a-plan")
     if clock.now() >= release.machine_plan.expires_at:
         raise _conflict("The plan is older than 24 hours.", kind="expired")
     if arguments.digest != release.machine_plan.digest:
@@ -239,12 +243,14 @@ def _unchanged(caller: Caller, arguments: shapes.Decide) -> Release:
     return release
 
 
-def _conflict(detail: str, *, kind: str = "changed", **more: list[dict[str, str]]) -> ProblemError:
-    return ProblemError(HTTPStatus.CONFLICT, detail, kind=kind, next_step=NEW_PLAN, more=more)
+def _conflict(
+    detail: str, next_step: str = NEW_PLAN, *, kind: str = "changed", **more: list[dict[str, str]]
+) -> ProblemError:
+    return ProblemError(HTTPStatus.CONFLICT, detail, kind=kind, next_step=next_step, more=more)
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
+def _refusals(next_step: str = NEW_PLAN) -> Iterator[None]:
     """Turn errors of releases and approvals into ProblemErrors: 422 for a field, else 409."""
     try:
         yield
@@ -252,7 +258,7 @@ def _refusals() -> Iterator[None]:
         if error.field not in ("", "approval"):
             field = "confirm" if error.field == "typed" else error.field
             raise invalid({field: str(error)}) from error
-        raise _conflict(str(error), kind="refused") from error
+        raise _conflict(str(error), next_step, kind="refused") from error
 
 
 def _state(pk: int, cursor: str = "") -> shapes.PlanState:
@@ -261,6 +267,7 @@ def _state(pk: int, cursor: str = "") -> shapes.PlanState:
         raise not_found("Plan")
     approval, machine_plan = release.approval, getattr(release, "machine_plan", None)
     pending = machine_plan if release.state == ReleaseState.DRAFT else None
+    is_open = approval and approval.state == RequestState.OPEN
     items = list(light_items(release))
     rows, what = [shapes.PlanItem.model_validate(item) for item in items], f"items:{pk}"
     fitting, next_cursor = cut(rows, cursor, what)
@@ -273,7 +280,7 @@ def _state(pk: int, cursor: str = "") -> shapes.PlanState:
         note=release.note[:MAX_NOTE_SHOWN],
         digest=pending.digest if pending else "",
         confirm=decisions.number_to_type(items) if pending else None,
-        expires_at=getattr(pending or approval, "expires_at", None),
+        expires_at=getattr(approval if is_open else pending, "expires_at", None),
         requested_by=release.owner_name,
         by=release.by_program,
         approval=approval.state if approval else "",

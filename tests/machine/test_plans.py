@@ -74,6 +74,22 @@ def test_warnings_are_confirmed_by_number(
     assert interface.act("publish", **given, confirm=1)[0] == 200
 
 
+def test_a_plan_that_ended_has_nothing_to_confirm_or_wait_for(
+    interface: JsonInterface, key: Key, service: PublishingAudiences
+) -> None:
+    service.change(key, archivedAt="2026-01-01T00:00:00Z")
+    dropped, withdrawn = planned(interface, key), planned(interface, key)
+    decision = {name: withdrawn[name] for name in ("plan", "digest", "confirm")}
+    assert interface.act("request", **decision)[1]["expires_at"]
+    for plan in (dropped, withdrawn):
+        _, state = interface.act("cancel", plan=plan["plan"])
+        assert (state["confirm"], state["expires_at"]) == (None, None)
+        assert [item["state"] for item in state["items"]] == ["canceled"]
+    for act, given in (("cancel", {"plan": withdrawn["plan"]}), ("request", decision)):
+        status, problem = interface.act(act, **given)
+        assert (status, problem["next"].split(",")[0].rstrip(".")) == (409, "Check its status")
+
+
 def test_nothing_can_be_sent_while_a_plan_is_checked(key: Key, service: Any) -> None:
     with reads_only(), pytest.raises(RuntimeError, match="nothing was sent"):
         publishing_client().audiences.publish(*key, "ver_2", operation_key="key")
