@@ -1,7 +1,9 @@
 """The JSON API against its document, and the problems that it reports."""
 
+import re
 from collections.abc import Iterator
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from openapi_spec_validator import validate
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
+from dashboard.machine import errors
 from tests.support.machines import JsonInterface, new_token
 from tests.support.many_audiences import Key
 
@@ -63,6 +66,14 @@ def test_each_operation_is_described_with_an_example(db: None) -> None:
             assert f'id="{operation["operationId"]}"' in page
             assert operation["responses"]["200"]["content"]["application/json"]["example"]
             assert "$PRESSROOM_TOKEN" in operation["x-codeSamples"][0]["source"]
+
+
+def test_each_kind_of_problem_is_described(db: None) -> None:
+    source = "".join(path.read_text() for path in Path(errors.__file__).parent.glob("*.py"))
+    page = Client().get("/api/1/docs").text
+    kinds = set(re.findall(r'kind="(.+?)"', source))
+    assert "key" in kinds
+    assert {kind for kind in kinds if f"<code>{kind}</code>" not in page} == set()
 
 
 @pytest.mark.parametrize(
