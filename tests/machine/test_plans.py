@@ -13,6 +13,8 @@ from dashboard.comments.models import Comment
 from dashboard.machine.models import KeyedRequest, MachinePlan
 from dashboard.releases.models import Release
 from dashboard.service.client import publishing_client, reads_only
+from tests.conftest import logged_in
+from tests.support.html import text
 from tests.support.machines import JsonInterface, McpInterface, ids, new_token, planned
 from tests.support.many_audiences import Key
 from tests.support.release_service import PublishingAudiences
@@ -88,6 +90,15 @@ def test_a_plan_that_ended_has_nothing_to_confirm_or_wait_for(
     for act, given in (("cancel", {"plan": withdrawn["plan"]}), ("request", decision)):
         status, problem = interface.act(act, **given)
         assert (status, problem["next"].split(",")[0].rstrip(".")) == (409, "Check its status")
+
+
+def test_a_person_who_looks_at_a_plan_does_not_remove_it(
+    interface: JsonInterface, paula: User, key: Key
+) -> None:
+    plan = planned(interface, key)
+    page = logged_in(paula).get(f"/releases/{plan['plan']}/").text
+    assert "data-provisional" not in page
+    assert "It’s removed a day after it was created, unless" in text(page)
 
 
 def test_nothing_can_be_sent_while_a_plan_is_checked(key: Key, service: Any) -> None:
