@@ -5,6 +5,7 @@ handler sends request signals, which close the outer request's database connecti
 the script prefix.
 """
 
+from http import HTTPStatus
 from io import BytesIO
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -18,6 +19,7 @@ from django.http.response import HttpResponseBase
 from django.urls import ResolverMatch, get_urlconf, resolve, set_urlconf
 
 from dashboard.embedded_api.keys import internal_key
+from dashboard.work.tasks import close_lost_connections
 
 EMBEDDED_BASE_URL = "http://embedded.invalid"
 """A reserved host name, so that a request that reaches the network by mistake fails."""
@@ -74,5 +76,7 @@ class EmbeddedTransport(httpx.BaseTransport):
             name = header.upper().replace("-", "_")
             environ[name if name in _UNPREFIXED else f"HTTP_{name}"] = value
         response = self._handler(WSGIRequest(environ))
+        if response.status_code == HTTPStatus.INTERNAL_SERVER_ERROR:
+            close_lost_connections()
         content = b"".join(response)
         return httpx.Response(response.status_code, headers=list(response.items()), content=content)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from django.db import Error
 
 from dashboard.client import CallReport
+from dashboard.work.tasks import close_lost_connections
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
@@ -133,6 +134,7 @@ def tolerate_write_errors() -> Iterator[None]:
         if notes is None:
             raise
         _logger.exception("The response could not be recorded")
+        close_lost_connections()
         notes.is_unrecorded = True
 
 

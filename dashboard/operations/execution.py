@@ -32,6 +32,7 @@ from dashboard.observability.metrics import count_attempt
 from dashboard.observability.request_context import set_unsettled_operation, tolerate_write_errors
 from dashboard.service.client import capture_call_reports, publishing_client
 from dashboard.service.subscriptions import record_if_listed, update_subscription
+from dashboard.work.tasks import close_lost_connections
 
 TOO_LATE = "Pressroom was suspended before the call, so nothing was sent. Try again."
 
@@ -82,7 +83,10 @@ def send(operation: Operation, attempt: Attempt) -> ExecutionResult:
         try:
             response = _call_service(operation)
         except APIError as error:
+            close_lost_connections()
             return ExecutionResult(_record_result(attempt, attempt_result_for(error)), None, error)
+    # Otherwise the outcome of a long call would be unknown.
+    close_lost_connections()
     result = AttemptResult(
         Outcome.ACCEPTED,
         status_code=reports[-1].status_code if reports else None,

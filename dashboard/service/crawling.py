@@ -43,6 +43,7 @@ from dashboard.service.client import publishing_client
 from dashboard.service.conformance import write_deviations
 from dashboard.service.crawl_speed import CrawlSpeed
 from dashboard.service.health import write_calls
+from dashboard.work.tasks import close_lost_connections
 
 PAGE_SIZE = 100
 """Pages per request; a service may return fewer (spec: the maximum is not shown)."""
@@ -218,6 +219,7 @@ class Crawler:
             return
         except Exception as error:
             _logger.exception("A response could not be recorded")
+            close_lost_connections()
             self._give_up(call, f"could not be recorded ({type(error).__name__})")
             return
         self._failures_in_a_row = self._pauses_in_a_row = 0

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from dashboard.clock import call_limit
 from dashboard.ledger import feed
 from dashboard.ledger.models import AudienceRecord, FeedEntry, FeedKind, ServiceState
+from dashboard.work.tasks import close_lost_connections
 
 CACHE_KEY = "service:outage:1"
 CACHE_S = 3
@@ -140,3 +141,4 @@ def _logged_errors() -> Iterator[None]:
         yield
     except Error:
         _logger.exception("Whether the service is out could not be read or recorded")
+        close_lost_connections()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Any, TypeVar
 
-from django.db import close_old_connections, transaction
+from django.db import connection
 from django.db.models import QuerySet
 
 T = TypeVar("T")
@@ -86,5 +86,5 @@ def attempt(row: T, act: Callable[[T], object], record_error: Callable[[T], obje
 
 def close_lost_connections() -> None:
     """Have a lost connection reopened. A connection within a transaction is left alone."""
-    if not transaction.get_connection().in_atomic_block:
-        close_old_connections()
+    if not connection.in_atomic_block and not connection.is_usable():
+        connection.close()

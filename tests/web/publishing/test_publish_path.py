@@ -16,7 +16,7 @@ from tests.support.publish_dialog import ADDRESS, form_in
 from tests.support.publishing_service import PublishingService
 
 CODE = Path(dashboard.__file__).parent
-MAX_MODULES = 56
+MAX_MODULES = 57
 """Limit for a warm POST that counts the sidebar again. Raise it only in a commit that says why."""
 CALLS = {
     # Once just before sending (`refusal`), regardless of earlier reads; once to show the result.
