@@ -42,7 +42,8 @@ ACTS = {
     DecisionKind.RELEASE: "added it to a release",
     DecisionKind.NEEDS_WORK: "wrote what needs work",
     DecisionKind.REJECTED: "rejected it",
-    DecisionKind.LATER: "put it off for everybody",
+    DecisionKind.LATER: "put it off",
+    DecisionKind.SKIPPED: "skipped it",
 }
 
 version_rejected = Signal()
@@ -226,7 +227,9 @@ def ago(moment: datetime) -> str:
 
 def what_changed(run: ReviewRun, basis: DecisionBasis, user: User) -> str:
     """Return a sentence on what changed since the review began."""
-    decision, publish = basis.decision, basis.publish
+    decisions = [decision for decision in (basis.decision, basis.own) if decision]
+    decision = max(decisions, key=lambda decision: decision.pk, default=None)
+    publish = basis.publish
     is_publish_newer = publish and (decision is None or publish.requested_at > decision.at)
     if publish and is_publish_newer and publish.requested_at > run.created_at:
         who = "You" if publish.actor_id == user.pk else publish.actor_name
@@ -234,7 +237,8 @@ def what_changed(run: ReviewRun, basis: DecisionBasis, user: User) -> str:
         return f"{who} published version {number} {at}."
     if decision and decision.at > run.created_at:
         who = "You" if decision.user_id == user.pk else decision.user_name
-        return f"{who} {ACTS[DecisionKind(decision.kind)]} {ago(decision.at)}."
+        for_whom = " for everybody" if decision.is_for_team else ""
+        return f"{who} {ACTS[DecisionKind(decision.kind)]}{for_whom} {ago(decision.at)}."
     return "The text has changed since you opened it."
 
 

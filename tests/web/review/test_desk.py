@@ -1,5 +1,6 @@
 """A review of a list: its order, its items, the decisions on them, and what is left."""
 
+import re
 from datetime import timedelta
 from html import escape, unescape
 from zoneinfo import ZoneInfo
@@ -540,6 +541,23 @@ def test_a_second_tab_decides_nothing_again(desk: ReviewDesk) -> None:
     other.decide("later", later="text")
     assert other.status == 422
     assert "You rejected it" in other.text
+
+
+@pytest.mark.parametrize(
+    ("act", "fields", "words"),
+    [
+        ("skip", {}, "skipped it"),
+        ("later", {"later": "text"}, "put it off"),
+        ("later", {"later": "text", "scope": "team"}, "put it off for everybody"),
+    ],
+)
+def test_a_second_tab_names_what_the_first_did(
+    desk: ReviewDesk, act: str, fields: dict[str, str], words: str
+) -> None:
+    second = ReviewDesk(desk.client).show(desk.client.get(desk.url))
+    desk.decide(act, **fields)
+    second.decide("reject", reason="Too narrow.")
+    assert re.search(rf"You {words} \S+ \S+ ago\. Nothing was decided\.", second.text)
 
 
 def test_the_number_of_queries_does_not_grow(
