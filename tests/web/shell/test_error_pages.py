@@ -185,3 +185,10 @@ def test_a_form_that_failed_before_sending_shows_that(
         database.is_lost = True
         response = as_publisher.post(ADDRESS, form)
     assert "Nothing was changed at the service." in response_text(response)
+
+
+@pytest.mark.django_db
+def test_a_form_from_another_site_is_not_shown_again() -> None:
+    response = Client(enforce_csrf_checks=True).post("/accounts/login/", {"note": "Call 555."})
+    assert response.status_code == 403
+    assert "Call 555." not in response.text
