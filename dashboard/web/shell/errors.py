@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
+from django.contrib.sessions.exceptions import SessionInterrupted
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
 from django.db import Error
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
@@ -74,7 +75,13 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """413: the form is too large. 400: it contains a file, or something no browser sends."""
+    """413: the form is too large. 400: it contains a file, or something no browser sends.
+
+    400 also if the session can't be saved: the user signed out meanwhile, or the disk is full.
+    """
+    if isinstance(exception, SessionInterrupted):
+        what_to_do = "Reload the page. If you signed out meanwhile, sign in again."
+        return _render_failure(request, Failure(400, "alert", "Session not saved", what_to_do))
     if isinstance(exception, FileRefusedError):
         what_to_do = "Nothing was changed. Remove the file, then try again."
         return _render_failure(request, Failure(400, "alert", "Files are not accepted", what_to_do))

@@ -9,24 +9,36 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.ledger.models import Attempt, Operation
 from dashboard.ledger.models.operations import Outcome
 from tests.support import wire
-from tests.support.failing_database import losable_database
+from tests.support.failing_database import database_cannot_be_written, losable_database
 from tests.support.fake_service import FakeService
 from tests.support.html import elements, page_html, response_text, text
 from tests.support.live_page import BACKGROUND
 from tests.support.publish_dialog import ADDRESS, form_in
 from tests.support.publishing_service import PublishingService, accepts
+from tests.support.second_factors import confirm, sign_in
 
 
 def ways_on(html: str) -> list[str]:
     """Return the URLs of the links after the heading."""
     return [element.attributes["href"] for element in elements(html.partition("<h1>")[2], "a")]
+
+
+def test_a_session_that_cannot_be_saved_has_a_next_step(client: Client, vera: User) -> None:
+    sign_in(client, "vera")
+    confirm(client, vera)
+    with database_cannot_be_written():
+        response = client.get(reverse("mfa_activate_totp"))
+    assert response.status_code == 400
+    assert "Session not saved Reload the page." in response_text(response)
 
 
 def test_an_open_page_says_that_its_object_was_removed(as_viewer: Client) -> None:
