@@ -238,8 +238,10 @@ def _unchanged(caller: Caller, arguments: shapes.Decide) -> Release:
         for field in compare_review(item, reviews[item.pk])
         if field.is_changed
     ]
-    if changes or arguments.digest != board_digest(release):
+    if changes:
         raise _conflict("Something changed since the plan.", changes=changes[:MAX_CHANGES])
+    if arguments.digest != board_digest(release):
+        raise _conflict("The plan’s versions were edited or checked again in Pressroom.")
     return release
 
 

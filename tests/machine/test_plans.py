@@ -11,7 +11,7 @@ from django.utils import timezone
 from dashboard.clock import CLAIM
 from dashboard.comments.models import Comment
 from dashboard.machine.models import KeyedRequest, MachinePlan
-from dashboard.releases.models import Release
+from dashboard.releases.models import Release, ReleaseItem
 from dashboard.service.client import publishing_client, reads_only
 from tests.conftest import logged_in
 from tests.support.html import text
@@ -32,6 +32,17 @@ def test_a_change_after_the_plan_is_named(
         assert "Text of version 2" in [change["what"] for change in body["changes"]]
         assert "new plan" in body["next"]
     assert service.sent == []
+
+
+def test_a_version_that_a_person_removed_is_named(
+    interface: JsonInterface, paula: User, key: Key, service: PublishingAudiences
+) -> None:
+    _, plan = interface.act("plan", versions=[ids(key), *map(ids, service.add())])
+    item = ReleaseItem.objects.filter(release=plan["plan"]).latest("pk")
+    logged_in(paula).post(f"/releases/{plan['plan']}/items/{item.pk}/", {"action": "remove"})
+    status, body = interface.act("request", plan=plan["plan"], digest=plan["digest"])
+    assert (status, body["type"]) == (409, "/api/1/docs#changed")
+    assert "The plan’s versions were edited" in body["detail"]
 
 
 def test_each_version_that_cannot_be_planned_is_named(
