@@ -162,10 +162,10 @@ def _sent_and_not_recorded(operation: Operation) -> Failure:
 
 def _typed_fields(request: HttpRequest, failure: Failure) -> Mapping[str, object]:
     """Return the fields of the user's own form, unless it may be too large or incomplete."""
-    is_readable = request.method == "POST" and failure.status not in (400, 404, 413, 500)
-    user_id = getattr(getattr(request, "user", None), "pk", None)
-    is_own = is_readable and user_id is not None and ticket_user_id(request) == user_id
-    return request.POST if is_own else {}
+    if request.method != "POST" or failure.status in (400, 404, 413, 500):
+        return {}
+    user_id = ticket_user_id(request)
+    return request.POST if user_id is not None and user_id == request.user.pk else {}
 
 
 def _render_failure(request: HttpRequest, failure: Failure) -> HttpResponse:
