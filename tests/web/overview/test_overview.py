@@ -351,9 +351,11 @@ def test_nothing_is_read_once_nothing_is_in_progress(
     seed_audiences(queued())
     age_everything()
     serve(fake_service, wire.audience(latestVersion=wire.live_version(versionId="ver_2")))
+    assert text(get(as_viewer)).count("Service not checked yet") == 2
     html = get(as_viewer, target="in-flight")
     assert not is_moving(html)
     assert "No versions in progress." in text(html)
+    assert text(html).count("Service operational") == 2, "also in the sidebar"
 
 
 def test_a_failed_read_shows_an_error_and_is_repeated(
