@@ -37,7 +37,7 @@ MANY = 20
 """How many rows a group shows at first if it is in progress, or live in an ended release."""
 IN_FLIGHT_BADGES = {status: VERSION_STATES[status].badge for status in IN_FLIGHT}
 TALLY = (
-    (*VersionState.LIVE.badge, (ItemState.LIVE,)),
+    ("Went live", *VersionState.LIVE.badge[1:], (ItemState.LIVE,)),
     (*OperationState.IN_PROGRESS.badge, (ItemState.SENDING, ItemState.IN_PROGRESS)),
     (*OperationState.FAILED.badge, (ItemState.FAILED,)),
     ("Held", "st-held", "warn", (ItemState.HELD,)),
@@ -178,7 +178,7 @@ def _groups(*, is_running: bool) -> list[_Group]:
         _Group("attention", "Needs attention", needing, size=None),
         _Group("progress", "In progress", moving, ("-sent_at", "-position"), MANY),
         _Group("waiting", "Not sent yet", (ItemState.WAITING,)),
-        _Group("live", "Live", (ItemState.LIVE,), latest, FEW if is_running else MANY),
+        _Group("live", "Went live", (ItemState.LIVE,), latest, FEW if is_running else MANY),
         _Group("canceled", "Not sent", (ItemState.CANCELED,)),
     ]
 
