@@ -93,7 +93,7 @@ def request_as_read(release: Release) -> datetime:
     if problem := right_problem(owner, release.owner_name, OperationKind.PUBLISH_VERSION):
         wake_at = hold(release, HoldKind.NOT_ALLOWED, problem)
     elif owner is None or not release.items.filter(state=ItemState.WAITING).exists():
-        wake_at = hold(release, HoldKind.CHANGED, "No version of it can be rolled back any more.")
+        wake_at = hold(release, HoldKind.CHANGED, "No version of it can be rolled back anymore.")
     else:
         save(release, approval=request_for(release, owner))
         wake_at = waiting_until(release)

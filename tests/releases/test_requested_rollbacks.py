@@ -148,7 +148,7 @@ def test_a_rollback_of_which_nothing_is_left_is_held(
     service.audiences.clear()
     work(rollback, clock, minutes=1)
     assert (rollback.state, rollback.hold_kind) == (ReleaseState.HELD, HoldKind.CHANGED)
-    assert "No version of it can be rolled back any more." in rollback.hold_reason
+    assert "No version of it can be rolled back anymore." in rollback.hold_reason
     assert not ApprovalRequest.objects.exists()
 
 
