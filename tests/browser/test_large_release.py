@@ -182,7 +182,7 @@ def see_the_result(page: Page, service: FailingAudiences) -> None:
     assert page.evaluate("window.isSamePage")
     expect(page.locator("h1 + .badge")).to_have_text("Finished, 1 outcome unknown")
     tally = " ".join(page.locator(".tally-counts").inner_text().split())
-    assert tally == f"Live {live} Failed 3 Outcome unknown 1"
+    assert tally == f"Went live {live} Failed 3 Outcome unknown 1"
     attention = page.locator("#group-attention")
     expect(attention.get_by_role("rowheader", name="Needs attention 4")).to_be_visible()
     assert "Outcome unknown" in row(page, service.hangs)
