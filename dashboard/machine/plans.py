@@ -134,6 +134,8 @@ def comment(caller: Caller, arguments: shapes.WriteComment) -> shapes.CommentSta
     """Comment on an audience or a plan, as a program of your owner."""
     ids = {"page_id": arguments.page_id, "audience_id": arguments.audience_id}
     if arguments.plan is not None:
+        if named := [name for name, value in ids.items() if value]:
+            raise invalid(dict.fromkeys(named, "must be empty if plan is named"))
         release = _visible(caller, arguments.plan)
         thread = new_thread(TargetKind.RELEASE, object_id=str(release.pk))
     elif missing := [name for name, value in ids.items() if not value]:

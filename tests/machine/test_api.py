@@ -145,6 +145,7 @@ def test_every_wrong_parameter_is_named(interface: JsonInterface) -> None:
         ({"body": "x" * 4_001}, "#/body", "String should have at most 4000 characters"),
         ({"body": " \n"}, "#/body", "String should have at least 1 character"),
         (["body"], "#", "must be an object"),
+        ({"plan": 1, "page_id": "p", "body": "x"}, "#/page_id", "must be empty if plan is named"),
     ],
 )
 def test_a_problem_says_what_a_caller_can_correct(
