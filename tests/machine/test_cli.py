@@ -109,9 +109,10 @@ def test_exit_codes_follow_the_outcome(
     assert run("publish", other, "--wait", "--timeout", "0") == 6
     assert run("status", 99) == 1
     assert run("activity") == 0
-    with pytest.raises(SystemExit) as usage:
-        run("diff", "no-slash")
-    assert usage.value.code == 2
+    for arguments in (["diff", "no-slash"], ["wait", plan, "--timeout", "nan"]):
+        with pytest.raises(SystemExit) as usage:
+            run(*arguments)
+        assert usage.value.code == 2
     service.go_live(key, service.audiences[key]["latestVersion"]["versionId"])
     assert run("diff", target) == 0
 
@@ -453,3 +454,12 @@ def test_the_command_line_imports_nothing_of_ours() -> None:
                 names = [node.module or ""]
             roots = {name.split(".")[0] for name in names}
             assert roots <= {*sys.stdlib_module_names, "httpx"}, path
+
+
+def test_an_operation_without_a_name_is_listed_by_its_title(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = {"at": "2026-11-25T08:35:00Z", "person": "paula", "by": "", "title": "Publish version 1"}
+    body = {"items": [line | {"target": "", "outcome": "Live"}], "next_cursor": None}
+    __main__.main(["activity"], httpx.MockTransport(lambda _: httpx.Response(200, json=body)))
+    assert capsys.readouterr().out == "2026-11-25T08:35:00  paula  Publish version 1: Live\n"

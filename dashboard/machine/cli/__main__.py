@@ -6,6 +6,7 @@ import argparse
 import getpass
 import json
 import logging
+import math
 import os
 import sys
 import time
@@ -113,11 +114,17 @@ def _parser() -> argparse.ArgumentParser:
     status.set_defaults(timeout=0.0)
     wait = add_for_plan("wait", _wait, "Wait until a plan is live or has failed.")
     for waiting in (asking, publish, wait):
-        waiting.add_argument("--timeout", type=float, default=3600.0, metavar="SECONDS")
+        waiting.add_argument("--timeout", type=_seconds, default=3600.0, metavar="SECONDS")
     activity = add("activity", _activity, "List the latest operations, newest first.")
     activity.add_argument("--page", default="")
     add("login", _login, "Read a token from a prompt, and store it in the key store.")
     return parser
+
+
+def _seconds(text: str) -> float:
+    if 0 <= (seconds := float(text)) < math.inf:
+        return seconds
+    raise ValueError
 
 
 def _target(text: str) -> dict[str, str]:
@@ -224,7 +231,7 @@ def _activity(server: PressroomServer, options: argparse.Namespace) -> int:
     body = server.get("activity", page_id=options.page, limit=50)
     lines = [
         f"{line['at'][:19]}  {' '.join([line['person'], line['by']]).strip()}  "
-        f"{line['title']}, {line['target']}: {line['outcome']}"
+        f"{', '.join(filter(None, (line['title'], line['target'])))}: {line['outcome']}"
         for line in body["items"]
     ]
     _show(options, body, *(lines or ["No operations yet."]))
