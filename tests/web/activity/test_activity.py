@@ -259,6 +259,14 @@ def test_only_an_accepted_publish_has_a_time_until_live(
     assert {*headings} & {"Time until live", "Duration"} == {heading}
 
 
+@pytest.mark.parametrize(("ending", "words"), [(None, "Not yet"), (LOST, "Unknown")])
+def test_an_open_operation_says_whether_it_completed(
+    ending: AttemptResult | None, words: str, as_viewer: Client, paula: User
+) -> None:
+    operation(paula, "k1", ending=ending)
+    assert f"Completed {words}" in text_of(as_viewer, "/activity/k1/")
+
+
 def test_an_operation_is_followed_until_settled(as_viewer: Client, paula: User) -> None:
     sending = operation(paula, "k1", ending=None)
     page = open_operation(as_viewer)
