@@ -328,6 +328,15 @@ def test_without_a_decision_the_summary_names_none(
     assert "last decision" not in desk.text
 
 
+def test_a_review_narrowed_to_nothing_says_so(desk: ReviewDesk, ben: User) -> None:
+    assert "Nothing is assigned to you" in desk.decide("narrow", assigned_to="me").text
+    AudienceRecord.objects.update(assignee=ben)
+    desk.show(
+        desk.client.post(f"/review/{desk.run_id}/1/narrow/", {"assigned_to": "none"}, follow=True)
+    )
+    assert "All audiences have an assignee" in desk.text
+
+
 def test_all_decided_shows_what_became_of_them(desk: ReviewDesk) -> None:
     desk.decide("skip").decide("reject").decide("later", later="text")
     assert desk.number == 0
