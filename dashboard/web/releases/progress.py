@@ -121,7 +121,7 @@ class ReleaseProgress:
     def headline(self) -> str:
         summary = self.summary
         if self.release.state == ReleaseState.RUNNING:
-            return f"{summary.sent} of {summary.total} sent, {summary.live} live"
+            return f"{summary.sent} of {summary.total} sent, {summary.live} went live"
         if not summary.sent:
             return "Nothing was sent"
         return f"{summary.live} of {summary.total} went live"

@@ -108,10 +108,10 @@ class ReleaseSummary:
 
     @property
     def result(self) -> str:
-        """The outcome of the items so far: `47 of 100 sent, 38 live, 1 failed, 2 held`."""
-        parts = [f"{self.sent} of {self.total} sent", f"{self.live} live"]
+        """The outcome of the items so far: `47 of 100 sent, 38 went live, 1 failed`."""
+        parts = [f"{self.sent} of {self.total} sent", f"{self.live} went live"]
         if self.live == self.total:
-            return f"{self.live} of {self.total} live"
+            return f"{self.live} of {self.total} went live"
         for state, label in (
             (ItemState.FAILED, "failed"),
             (ItemState.HELD, "held"),

@@ -72,7 +72,7 @@ def list_text(client: Client, query: str = "") -> str:
 def test_a_release_is_one_entry(as_viewer: Client, release: Release) -> None:
     page = list_text(as_viewer)
     assert page.count("Winter wording") == 1
-    assert "3 of 3 sent, 2 live, 1 failed" in page
+    assert "3 of 3 sent, 2 went live, 1 failed" in page
     assert "Audience 1" in page
     assert "Audience 5" in page
     assert not any(f"Audience {number}" in page for number in (2, 3, 4))
@@ -105,7 +105,7 @@ def test_the_row_of_a_release_follows_it(as_viewer: Client, release: Release) ->
     assert log.is_soon
     release.items.update(state=ItemState.LIVE)
     Release.objects.update(state=ReleaseState.FINISHED)
-    assert "3 of 3 live" in log.refresh().text
+    assert "3 of 3 went live" in log.refresh().text
     assert not log.is_soon
 
 

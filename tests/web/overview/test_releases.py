@@ -92,7 +92,7 @@ def test_a_held_release_needs_attention_with_its_reason(as_viewer: Client, paula
 def test_a_running_release_is_in_progress_and_followed(as_viewer: Client, paula: User) -> None:
     release(paula, ReleaseState.RUNNING, started_at=timezone.now())
     section_text = section(as_viewer, "Versions in progress")
-    assert "Winter wording 1 of 2 sent, 1 live" in section_text
+    assert "Winter wording 1 of 2 sent, 1 went live" in section_text
     assert "Updates automatically." in section_text
 
 

@@ -296,7 +296,7 @@ def test_progress_is_grouped_with_the_reasons(draft: Draft, as_viewer: Client) -
         )
     Release.objects.update(state=ReleaseState.RUNNING, started_at=now)
     page = ReleasePage(as_viewer, release).open().text
-    assert "4 of 6 sent, 1 live" in page
+    assert "4 of 6 sent, 1 went live" in page
     heads = ["Needs attention 2", "In progress 1", "Not sent yet 2", "Went live 1"]
     places = [page.index(head) for head in heads]
     assert places == sorted(places)

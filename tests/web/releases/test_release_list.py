@@ -155,7 +155,7 @@ def test_a_running_release_is_followed_every_few_seconds(draft: Draft, as_viewer
     state(release, state=ReleaseState.RUNNING, started_at=timezone.now())
     assert page.refresh().is_moving
     release.items.update(state="live")
-    assert "1 of 1 live" in page.refresh().text
+    assert "1 of 1 went live" in page.refresh().text
 
 
 def test_times_are_in_the_viewers_zone(draft: Draft, as_viewer: Client) -> None:
