@@ -32,11 +32,11 @@ function patchChildren(element, wanted) {
   if (!isContinued) dropGone(element, wanted);
   let here = element.firstChild;
   for (const child of [...wanted.childNodes]) {
-    const found = counterpart(element, child, here);
-    if (!found) element.insertBefore(child, here);
-    else if (found === here) here = here.nextSibling;
-    else element.insertBefore(found, here);
-    if (found) patch(found, child);
+    const match = counterpart(element, child, here);
+    if (!match) element.insertBefore(child, here);
+    else if (match === here) here = here.nextSibling;
+    else element.insertBefore(match, here);
+    if (match) patch(match, child);
   }
   // Keep the rows that "load more" added beyond those in the response.
   while (here && !isContinued) {

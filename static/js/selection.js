@@ -49,8 +49,8 @@ function show() {
   if (!form()) return;
   const all = selected();
   for (const box of boxes()) box.checked = all.has(box.value);
-  const shown = new Set(boxes().map((box) => box.value));
-  const rest = [...all].filter((value) => !shown.has(value));
+  const displayed = new Set(boxes().map((box) => box.value));
+  const rest = [...all].filter((value) => !displayed.has(value));
   showBar(all.size, rest.length);
   showHeading(all);
   form().querySelector("[data-selected-rest]").replaceChildren(...rest.map(hiddenInput));

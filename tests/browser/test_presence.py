@@ -69,8 +69,8 @@ def test_ben_sees_ana_come_publish_and_leave(
     ana.close()
     sees(ben, "")
     assert tabs.bounding_box() == top
-    said = [text for text in ben.evaluate("window.announced") if text.startswith("publisher")]
-    assert said == ["publisher is here.", f"publisher is publishing version {number}."]
+    announced = [text for text in ben.evaluate("window.announced") if text.startswith("publisher")]
+    assert announced == ["publisher is here.", f"publisher is publishing version {number}."]
 
 
 def test_a_row_is_marked_where_it_is(page: Page, ana: Page, audience: tuple[str, int]) -> None:

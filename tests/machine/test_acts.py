@@ -22,9 +22,9 @@ from tests.support.release_service import PublishingAudiences, responds, work
 @pytest.mark.parametrize("name", INTERFACES)
 def test_a_machine_gets_from_search_to_request(name: str, paula: User, key: Key) -> None:
     interface = INTERFACES[name](new_token(paula))
-    status, found = interface.act("find", query="aud")
-    assert status == 200, found
-    assert [(row["page_id"], row["audience_id"]) for row in found["items"]] == [key]
+    status, results = interface.act("find", query="aud")
+    assert status == 200, results
+    assert [(row["page_id"], row["audience_id"]) for row in results["items"]] == [key]
     status, audience = interface.act("read_audience", **ids(key))
     assert status == 200, audience
     status, difference = interface.act("diff", **ids(key))

@@ -246,9 +246,9 @@ def test_the_official_client_requests_an_approval(
         versions = [{"page_id": key[0], "audience_id": key[1]}]
         planned = await client.call_tool("plan", {"versions": versions})
         plan = json.loads(planned.content[0].text)
-        given = {"plan": plan["plan"], "digest": plan["digest"]}
-        assert (await client.call_tool("publish", given)).is_error
-        return await client.call_tool("request", given)
+        arguments = {"plan": plan["plan"], "digest": plan["digest"]}
+        assert (await client.call_tool("publish", arguments)).is_error
+        return await client.call_tool("request", arguments)
 
     offers = version if mode == "legacy" else EARLIER[-1]
     result = run_with_client(new_token(paula, is_agent=True), mode, story, offers=offers)

@@ -81,10 +81,10 @@ def test_warnings_are_confirmed_by_number(
     service.change(key, archivedAt="2026-01-01T00:00:00Z")
     plan = planned(interface, key)
     assert plan["confirm"] == 1
-    given = {"plan": plan["plan"], "digest": plan["digest"]}
-    status, body = interface.act("publish", **given)
+    arguments = {"plan": plan["plan"], "digest": plan["digest"]}
+    status, body = interface.act("publish", **arguments)
     assert (status, body["errors"][0]["pointer"]) == (422, "#/confirm")
-    assert interface.act("publish", **given, confirm=1)[0] == 200
+    assert interface.act("publish", **arguments, confirm=1)[0] == 200
 
 
 def test_a_plan_that_ended_has_nothing_to_confirm_or_wait_for(
@@ -98,8 +98,8 @@ def test_a_plan_that_ended_has_nothing_to_confirm_or_wait_for(
         _, state = interface.act("cancel", plan=plan["plan"])
         assert (state["confirm"], state["expires_at"]) == (None, None)
         assert [item["state"] for item in state["items"]] == ["canceled"]
-    for act, given in (("cancel", {"plan": withdrawn["plan"]}), ("request", decision)):
-        status, problem = interface.act(act, **given)
+    for act, arguments in (("cancel", {"plan": withdrawn["plan"]}), ("request", decision)):
+        status, problem = interface.act(act, **arguments)
         assert (status, problem["next"].split(",")[0].rstrip(".")) == (409, "Check its status")
 
 
@@ -124,13 +124,13 @@ def test_an_unreachable_service_is_no_equality(
     plan = planned(interface, key)
     service.responses[f"/v0/pages/{key[0]}/audiences"] = httpx.ConnectError("away")
     decision = {"plan": plan["plan"], "digest": plan["digest"]}
-    for act, given in (
+    for act, arguments in (
         ("diff", ids(key)),
         ("plan", {"versions": [ids(key)]}),
         ("request", decision),
         ("publish", decision),
     ):
-        status, body = interface.act(act, **given)
+        status, body = interface.act(act, **arguments)
         assert (status, body["type"]) == (502, "/api/1/docs#service-unavailable")
     status, body = interface.act("read_audience", **ids(key))
     assert (status, body["is_current"]) == (200, False)

@@ -105,10 +105,10 @@ class History:
         if not self.plans:
             return interface, 0, {}
         plan = self.random.choice(self.plans)
-        given = {"plan": plan["plan"]}
+        arguments = {"plan": plan["plan"]}
         if name != "cancel":
-            given |= {"digest": plan["digest"], "confirm": self.random.choice([None, 1])}
-        return interface, interface.act(name, **given)[0], plan
+            arguments |= {"digest": plan["digest"], "confirm": self.random.choice([None, 1])}
+        return interface, interface.act(name, **arguments)[0], plan
 
     def decide(self) -> None:
         """Approve, decline, withdraw or publish a request in a browser, whoever requested it."""

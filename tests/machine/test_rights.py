@@ -276,8 +276,8 @@ def test_a_token_for_some_pages_finds_no_others(
     full = JsonInterface(new_token(paula))
     interface = JsonInterface(new_token(paula, page_ids=[key[0]]))
     ids = {"page_id": other[0], "audience_id": other[1]}
-    _, found = interface.act("find")
-    assert [row["page_id"] for row in found["items"]] == [key[0]]
+    _, results = interface.act("find")
+    assert [row["page_id"] for row in results["items"]] == [key[0]]
     assert interface.act("read_audience", **ids)[0] == 404
     assert interface.act("plan", versions=[ids])[0] == 422
     assert interface.act("comment", **ids, body="Hello")[0] == 404

@@ -133,15 +133,15 @@ def test_a_form_makes_a_token_once_and_shows_it_once(paula: User) -> None:
     browser = logged_in(paula)
     form = WITHOUT_TOKEN | {"scopes": ["read", "request"], "is_agent": "on"}
     url = "/accounts/settings/tokens/new/"
-    shown = browser.post(url, form)
-    token = text(shown.text).split("prt_")[1][:56]
+    page = browser.post(url, form)
+    token = text(page.text).split("prt_")[1][:56]
     assert JsonInterface(f"prt_{token}").act("find")[0] == 200
     again = browser.post(url, form)
     assert "already" in again.text
     assert token not in again.text + browser.get("/accounts/settings/tokens/").text
     row = MachineToken.objects.get()
     assert (row.is_agent, row.scopes, row.page_ids) == (True, ["read", "request"], None)
-    assert "no-store" in shown["Cache-Control"]
+    assert "no-store" in page["Cache-Control"]
 
 
 def test_nothing_is_chosen_in_advance(paula: User) -> None:

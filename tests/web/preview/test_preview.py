@@ -250,12 +250,12 @@ def test_the_publish_dialog_names_the_serious_ones(
 
 def test_pictures_load_on_request_alone(as_viewer: Client, fake_service: FakeService) -> None:
     serve(fake_service, whole_audience(), page=whole_page())
-    before, shown = as_viewer.get(PREVIEW), as_viewer.post(PREVIEW)
+    before, after = as_viewer.get(PREVIEW), as_viewer.post(PREVIEW)
     assert "Show 1 picture" in text(before.text)
     assert not elements(before.text, "img")
     assert "https:" not in before["Content-Security-Policy"]
-    assert "img-src 'self' https:;" in f"{shown['Content-Security-Policy']};"
-    [image] = elements(shown.text, "img")
+    assert "img-src 'self' https:;" in f"{after['Content-Security-Policy']};"
+    [image] = elements(after.text, "img")
     assert image.attributes["src"] == "https://cdn.example/logo.svg"
     assert image.attributes["referrerpolicy"] == "no-referrer"
     assert "https:" not in as_viewer.get(AUDIENCE)["Content-Security-Policy"]
@@ -264,10 +264,10 @@ def test_pictures_load_on_request_alone(as_viewer: Client, fake_service: FakeSer
 def test_no_url_loads_pictures(as_viewer: Client, fake_service: FakeService) -> None:
     serve(fake_service, whole_audience(), page=whole_page())
     assert not elements(as_viewer.get(f"{PREVIEW}?pictures=1").text, "img")
-    shown = as_viewer.post(f"{PREVIEW}?width=tablet")
-    assert 'action="/pages/page_1/audiences/aud_1/preview/?width=tablet"' in shown.text
+    after = as_viewer.post(f"{PREVIEW}?width=tablet")
+    assert 'action="/pages/page_1/audiences/aud_1/preview/?width=tablet"' in after.text
     [region] = [
-        element for element in elements(shown.text) if element.attributes.get("id") == "preview"
+        element for element in elements(after.text) if element.attributes.get("id") == "preview"
     ]
     update = region.attributes["data-live-url"]
     target = {"HX-Request": "true", "HX-Target": "preview"}

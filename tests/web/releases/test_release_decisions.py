@@ -31,9 +31,9 @@ AMERICAN = {"date_order": "month", "hours": "12"}
 
 def test_a_repeated_press_says_it_is_being_published(board: Board) -> None:
     page = board(2)
-    shown = page.open().value("shown")
-    page.post("publish", shown=shown)
-    assert page.post("publish", shown=shown).location == page.url()
+    digest = page.open().value("shown")
+    page.post("publish", shown=digest)
+    assert page.post("publish", shown=digest).location == page.url()
     assert "This release is being published." in page.open().text
 
 

@@ -40,27 +40,27 @@ def dialog(client: Client, service: PublishingAudiences) -> PublishDialog:
 def test_the_publish_dialog_warns_of_it(
     rejected: ReviewDesk, service: PublishingAudiences, as_ben: Client
 ) -> None:
-    shown = dialog(as_ben, service)
-    assert "paula rejected version 2" in shown.text
-    assert "Too narrow." in shown.text
-    assert "Type 2 to publish" in shown.text
+    opened = dialog(as_ben, service)
+    assert "paula rejected version 2" in opened.text
+    assert "Too narrow." in opened.text
+    assert "Type 2 to publish" in opened.text
 
 
 def test_it_can_be_published_all_the_same(
     rejected: ReviewDesk, service: PublishingAudiences, as_ben: Client
 ) -> None:
-    shown = dialog(as_ben, service).press(number="2")
-    assert shown.state == "Version 2 is live"
+    opened = dialog(as_ben, service).press(number="2")
+    assert opened.state == "Version 2 is live"
     assert live_status() == LiveStatus.UP_TO_DATE
 
 
 def test_a_dialog_opened_before_it_sends_nothing(
     desk: ReviewDesk, service: PublishingAudiences, as_ben: Client
 ) -> None:
-    shown = dialog(as_ben, service)
+    opened = dialog(as_ben, service)
     desk.decide("reject")
-    shown.press()
-    assert "Something changed since you opened this form." in shown.text
+    opened.press()
+    assert "Something changed since you opened this form." in opened.text
     assert service.sent == []
 
 
@@ -96,9 +96,9 @@ def test_another_text_of_the_version_is_not_warned_of(
     rejected: ReviewDesk, service: PublishingAudiences, as_ben: Client
 ) -> None:
     service.change(KEY, latestVersion=service.version(KEY, 2, supplementaryContext="Another"))
-    shown = dialog(as_ben, service)
-    assert "paula rejected version 2 before its text changed" in shown.text
-    assert "Type 2 to publish" not in shown.text
+    opened = dialog(as_ben, service)
+    assert "paula rejected version 2 before its text changed" in opened.text
+    assert "Type 2 to publish" not in opened.text
 
 
 def test_undone_it_is_as_before(rejected: ReviewDesk, service: PublishingAudiences) -> None:

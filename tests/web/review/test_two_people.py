@@ -90,10 +90,10 @@ def test_a_publish_by_a_colleague_is_reported(
 
 
 def test_an_open_item_says_what_another_decided(desk: ReviewDesk, bens: ReviewDesk) -> None:
-    shown = bens.open(1).shown
+    digest = bens.open(1).shown
     desk.decide("reject")
     headers = {"HX-Request": "true", "HX-Target": "now"}
-    now = bens.client.get(bens.url, {"shown": shown}, headers=headers).text
+    now = bens.client.get(bens.url, {"shown": digest}, headers=headers).text
     assert "This has changed since you opened it." in now
     assert "paula rejected it" in now
 
